@@ -29,6 +29,7 @@ GEN      = $(addprefix $(B)/gen/,statements.h schema.h openapi.h console_files.h
 PARTS    = $(sort $(wildcard engine/*.c engine/*/*.c api/*.c api/*/*.c jobs/*.c jobs/*/*.c schema/*.c))
 FUZZ     = $(patsubst tests/fuzz/fuzz_%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 OBJECTS  = $(PARTS:%.c=$(B)/obj/%.o)
+TESTS    = $(filter-out tests/bench/% tests/fuzz/%,$(sort $(wildcard tests/*.c tests/*/*.c tests/*/*/*.c)))
 
 MAKEFLAGS += $(if $(filter 0,$(MAKELEVEL)),--jobs=$(shell nproc))
 
@@ -148,7 +149,7 @@ $(B)/bench-trips.so: tests/bench/preload/trips.c
 $(B)/%.so:
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS) -shared -fPIC -o $@ $<
-$(B)/test: $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/*.c)) $(OBJECTS) $(B)/obj/commands.o
+$(B)/test: $(TESTS:%.c=$(B)/obj/%.o) $(OBJECTS) $(B)/obj/commands.o
 	$(link) -lcriterion
 $(B)/bench-holdfast: $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/bench/*.c)) $(filter $(B)/obj/engine/%,$(OBJECTS)) $(filter $(B)/obj/schema/%,$(OBJECTS))
 	$(link) -levent_extra -lm

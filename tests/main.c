@@ -10,7 +10,7 @@
 #include "engine/base/log.h"
 #include "engine/base/text.h"
 #include "engine/db/embedded.h"
-#include "tests/scratch.h"
+#include "tests/kit/scratch.h"
 
 #include <criterion/criterion.h>
 #include <criterion/hooks.h>

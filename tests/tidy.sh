@@ -66,7 +66,7 @@ two=$(awk '
 	/^[ \t]*"[a-z@][^"]*-> [^"]*", *["A-Z]/ { print FILENAME ":" FNR; next }
 	line ~ /(^|[^a-z_])flow(_steps)?\(/ && line !~ /#define/ { inside = 1; sub(/.*flow(_steps)?\(/, "", line) }
 	inside { while (gsub(/\([^()]*\)/, "", line)); if (line ~ /,[ \t]*[^ \t]/) print FILENAME ":" FNR }
-	inside && line ~ /\)/ { inside = 0 }' tests/*.[ch])
+	inside && line ~ /\)/ { inside = 0 }' $(listed 'tests/*.[ch]'))
 [ -z "$two" ] || wrong "two steps on a line:"$'\n'"$two"
 
 # What `make install` puts down is whole, and systemd can read the unit.

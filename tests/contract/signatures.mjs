@@ -6,7 +6,7 @@
 //   node .../tests/contract/signatures.mjs check signatures.tsv     verifies each line
 //
 // A line: secrets divided by commas, id, time, value of webhook-signature, body; divided by tabs. signatures.tsv beside
-// this script was made and checked with standardwebhooks 1.1.1. tests/test_signature.c makes each value of it anew, so
+// this script was made and checked with standardwebhooks 1.1.1. tests/jobs/webhooks/test_signature.c makes each value of it anew, so
 // no npm is needed to prove that ours are the same.
 import assert from 'node:assert'
 import { createHash } from 'node:crypto'

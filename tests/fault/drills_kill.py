@@ -70,7 +70,7 @@ def kill_service(run):
 
 
 def workers(run):
-    """The drills of tests/test_worker_process.c, longer: workers freeze and die, each order is settled once or buried."""
+    """The drills of tests/jobs/test_worker_process.c, longer: workers freeze and die, each order is settled once or buried."""
     environment = {**os.environ, 'HOLDFAST_DRILL_ROUNDS': str(run.rounds), 'HOLDFAST_BACKLOG': '1000000',
                    'HOLDFAST_TEST_TIMEOUT_S': str(WORKERS_S), 'HOLDFAST_BIN': run.holdfast, 'TMPDIR': run.folder}
     done = subprocess.run([run.tests, '--jobs', '1', '--filter', '@(worker_process|claim)/*'], env=environment,

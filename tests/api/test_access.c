@@ -1,0 +1,250 @@
+/* test_access.c - what is written of single requests: the access log, slow calls, answers 5xx and 401; and the delay of
+ * a drain. */
+#include "tests/lang/flow.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static char file[300];
+
+/* `serve` with a file for the access log. */
+static void serve_with(const char *options)
+{
+	snprintf(file, sizeof(file), "%s/%s.access", scratch_dir(), flow_scratch()->name);
+	flow_step("serve --lanes 1 --access-log %s %s", file, options);
+}
+
+static void file_read(const char *name, struct text *to)
+{
+	FILE  *in = fopen(name, "r");
+	size_t n;
+
+	text_reset(to);
+	text_add(to, "");
+	while (in && (n = fread(text_room(to, 4096), 1, 4096, in)) > 0)
+		to->len += n;
+	if (to->data)
+		to->data[to->len] = '\0';
+	if (in)
+		fclose(in);
+}
+
+/* Waits for a line with all of these, and for none with `never`. */
+static void line_wait(const char *name, const char *const *parts)
+{
+	struct text t = {0};
+
+	for (int tries = 0; tries < 100; tries++) {
+		usleep(50000);
+		file_read(name, &t);
+		for (char *line = t.data, *end; (end = strchr(line, '\n')); line = end + 1) {
+			size_t i = 0;
+
+			*end = '\0';
+			while (parts[i] && strstr(line, parts[i]))
+				i++;
+			if (!parts[i]) {
+				text_fini(&t);
+				return;
+			}
+		}
+	}
+	flow_fail("no line has %s and the rest", parts[0]);
+	text_fini(&t);
+}
+#define LINE(...) line_wait(file, (const char *const[]){__VA_ARGS__, NULL})
+
+static size_t said_count(const char *what)
+{
+	struct text t = {0};
+	size_t      n = 0;
+
+	flow_said(&t);
+	for (const char *at = t.data; (at = strstr(at, what)); at += strlen(what))
+		n++;
+	text_fini(&t);
+	return n;
+}
+
+#define TRACE "0af7651916cd43dd8448eb211c80319c"
+#define ORDER " {'order_id':'R1','lines':[{'sku':'A','qty':3}]} "
+
+Test(access, a_line_for_each_request)
+{
+	flow_begin();
+	flow_steps("keys shop order,read | boss admin");
+	serve_with("");
+	flow_steps("key  boss",
+	           "receipt M1 A +10 -> 201",
+	           "key  shop",
+	           "raw POST /v1/reservations X-Request-Id:me traceparent:00-" TRACE "-b7ad6b7169203331-01" ORDER
+	           "-> 201",
+	           "reserve R2 A=30 -> 409 short",
+	           "batch R3 A=1 | R4 A=1 -> 201 | 201",
+	           "raw GET /v1/reservations/R1?x=1 -> 400",
+	           "raw HEAD /v1/skus/A -> 200",
+	           "raw GET /no%20where X-Request-Id:a=b -> 404",
+	           "key",
+	           "raw GET /v1/skus -> 401");
+	LINE("time=20", "Z client=127.0.0.1 key=boss method=POST path=/v1/movements status=201 bytes=", " ms=", " id=");
+	LINE(" key=shop method=POST path=/v1/reservations status=201 order=R1 bytes=", " id=me trace=" TRACE);
+	LINE(" key=shop method=POST path=/v1/reservations status=409 code=short order=R2 bytes=");
+	LINE(" path=/v1/reservations/batch status=200 bytes=");
+	LINE(" method=GET path=/v1/reservations/R1 status=400 code=invalid_request order=R1 ");
+	LINE(" method=HEAD path=/v1/skus/A status=200 bytes=0 ");
+	LINE(" path=/no%20where status=404 code=not_found bytes=", " id=\"a=b\"");
+	LINE("client=127.0.0.1 method=GET path=/v1/skus status=401 code=unauthorized ");
+	flow_end();
+}
+
+/* What is no traceparent (W3C Trace Context) is as if it were not there. */
+Test(access, traces_that_are_none)
+{
+	static const char *const none[] = {
+		"00-" TRACE "-b7ad6b7169203331",
+		"00-00000000000000000000000000000000-b7ad6b7169203331-01",
+		"00-" TRACE "-0000000000000000-01",
+		"ff-" TRACE "-b7ad6b7169203331-01",
+		"00-0AF7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+		"00-" TRACE "-b7ad6b7169203331-01-more",
+		"00_" TRACE "-b7ad6b7169203331-01",
+		"-",
+	};
+	struct text t = {0};
+
+	flow_begin();
+	serve_with("");
+	for (size_t i = 0; i < LENGTH(none); i++)
+		flow_step("raw GET /livez traceparent:%s -> 200", none[i]);
+	flow_step("raw GET /readyz traceparent:01-%s-b7ad6b7169203331-01-more -> 200", TRACE);
+	LINE("path=/readyz ", " trace=" TRACE);
+	file_read(file, &t);
+	cr_expect(strstr(t.data, "trace=") == strstr(t.data, "trace=" TRACE) &&
+	                  !strstr(strstr(t.data, "trace=") + 1, "trace="),
+	          "%s", t.data);
+	text_fini(&t);
+	flow_end();
+}
+
+/* Whoever moves the file away sends SIGHUP. */
+Test(access, the_file_is_opened_anew)
+{
+	char moved[320];
+
+	flow_begin();
+	serve_with("");
+	flow_step("raw GET /livez X-Request-Id:first -> 200");
+	LINE("id=first");
+	snprintf(moved, sizeof(moved), "%s.1", file);
+	cr_assert(rename(file, moved) == 0);
+	flow_step("raw GET /livez X-Request-Id:second -> 200");
+	flow_signal(SIGHUP);
+	for (int tries = 0; access(file, F_OK) != 0 && tries < 1000; tries++)
+		usleep(5000);
+	flow_step("raw GET /livez X-Request-Id:third -> 200");
+	LINE("id=third");
+	line_wait(moved, (const char *const[]){"id=second", NULL});
+	flow_end();
+}
+
+Test(access, a_file_that_cannot_be_written)
+{
+	flow("run serve --listen 127.0.0.1:0 --access-log /no/such/folder/log -> 78 '~--access-log: cannot write'",
+	     "run serve --listen 127.0.0.1:0 --log-format xml -> 78 '~there is no log format xml'");
+}
+
+/* A row that a stranger has locked makes a call slow, and the line says where its time went. */
+Test(access, slow_calls)
+{
+	flow_begin();
+	flow_steps("serve --lanes 1 --slow-ms 300",
+	           "receipt A +10                  -> 201",
+	           "reserve R1 A=1                 -> 201",
+	           "events after=now wait_s=1      -> items=",
+	           "lock",
+	           "reserve R2 A=1                 -> 503 busy",
+	           "unlock",
+	           "reserve R3 A=1                 -> 201");
+	cr_expect_eq(said_count("event=slow "), 1, "only the one that was slow; who waits for events is not");
+	cr_expect_eq(said_count(" method=POST path=/v1/reservations status=503 code=busy order=R2 ms="), 1);
+	cr_expect_eq(said_count(" locked=true"), 1);
+	flow_end();
+}
+
+/* One line for each 5xx, without a flag; for 401 one a second. */
+Test(access, failures_are_told)
+{
+	flow_begin();
+	flow_steps("keys boss admin",
+	           "serve --lanes 1",
+	           "key boss",
+	           "receipt A +10                  -> 201",
+	           "lock",
+	           "reserve R2 A=1                 -> 503 busy",
+	           "unlock",
+	           "key",
+	           "race 4*200 raw GET /v1/skus    -> 800x 401");
+	cr_expect_eq(said_count("event=failed "), 1);
+	cr_expect_eq(
+		said_count(" key=boss client=127.0.0.1 route=\"POST /v1/reservations\" status=503 code=busy order=R2"),
+		1);
+	cr_expect(said_count("event=unauthorized client=127.0.0.1 route=\"GET /v1/skus\"") >= 1);
+	cr_expect(said_count("event=unauthorized ") <= 5);
+	flow_end();
+}
+
+Test(access, drain_delay)
+{
+	flow_begin();
+	flow_steps("serve --lanes 1 --drain-delay 2",
+	           "receipt A +10        -> 201",
+	           "raw GET /readyz      -> 200");
+	flow_terminate();
+	flow_steps("wait raw GET /readyz -> 503 unavailable",
+	           "reserve R1 A=1       -> 201 held !Connection",
+	           "raw GET /livez       -> 200",
+	           "wait reserve R2 A=1  -> lost");
+	flow_end();
+}
+
+/* Who signals twice does not want to wait. */
+Test(access, drain_delay_ends_with_the_second_signal)
+{
+	flow_begin();
+	flow_steps("serve --lanes 1 --drain-delay 3600",
+	           "receipt A +10        -> 201");
+	flow_terminate();
+	flow_steps("wait raw GET /readyz -> 503 unavailable");
+	flow_signal(SIGINT);
+	flow_steps("wait reserve R2 A=1  -> lost");
+	flow_end();
+}
+
+Test(access, metrics_of_the_process)
+{
+	flow("raw GET /livez   -> 200",
+	     "raw GET /metrics -> 200 '~holdfast_build_info{version='"
+	     " '~# TYPE process_cpu_seconds_total counter' ~\nprocess_cpu_seconds_total"
+	     " ~\nprocess_resident_memory_bytes ~\nprocess_virtual_memory_bytes ~\nprocess_open_fds ~\nprocess_max_fds"
+	     " ~\nprocess_start_time_seconds ~\nprocess_threads"
+	     " '~holdfast_request_seconds_bucket{route=GET /livez,le=0.5} 1'"
+	     " '~holdfast_request_seconds_bucket{route=GET /livez,le=2.5} 1'"
+	     " '~holdfast_request_seconds_bucket{route=GET /livez,le=10} 1'");
+}
+
+/* A disk that takes no more costs lines of the access log, which the log says once, and no call. */
+Test(access, a_file_that_takes_no_more)
+{
+	flow_begin();
+	flow_steps("serve --lanes 1 --access-log /dev/full",
+	           "raw GET /livez      -> 200",
+	           "receipt A +10       -> 201",
+	           "events after=now wait_s=1 -> items=",
+	           "reserve R1 A=1      -> 201",
+	           "events after=now wait_s=1 -> items=",
+	           "raw GET /readyz     -> 200");
+	cr_expect_eq(said_count("event=access_log file=/dev/full why=\"No space left on device\""), 1);
+	flow_end();
+}

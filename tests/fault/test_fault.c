@@ -1,0 +1,77 @@
+/* test_fault.c - a slice of every drill of tests/fault: some seconds of what `make fault` does for half an hour. */
+#include "tests/kit/program.h"
+#include "tests/kit/scratch.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { SLICE_TIMEOUT_S = 300 };
+
+enum { SH_NOT_FOUND = 127 };
+
+/* The reason that stands in the line below "NAME skipped", if a drill was. */
+static const char *skipped(struct text *said)
+{
+	char *at = said->data ? strstr(said->data, " skipped  ") : NULL, *end;
+
+	if (!at || !(at = strchr(at, '\n')))
+		return NULL;
+	at += strspn(at, "\n ");
+	end = strchr(at, '\n');
+	if (end)
+		*end = '\0';
+	return at;
+}
+
+static void drill(const char *name)
+{
+	const char *program = getenv(PROGRAM_BIN), *why;
+	char        command[600], log[300];
+	struct text said = {0};
+	int         status;
+
+	snprintf(log, sizeof(log), "%s/fault-%s.log", scratch_dir(), name);
+	snprintf(command, sizeof(command),
+	         "python3 tests/fault/fault.py --slice --drill %s --holdfast %s --folder %s --template %s/template "
+	         ">%s 2>&1",
+	         name, program ? program : "build/holdfast", scratch_dir(), scratch_dir(), log);
+	status = system(command);
+	program_log_tail(log, &said);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == SH_NOT_FOUND)
+		cr_skip_test("needs python3");
+	why = skipped(&said);
+	if (status == 0 && why)
+		cr_skip_test("%s", why);
+	cr_assert_eq(status, 0, "%s", said.data);
+	text_fini(&said);
+}
+
+#define DRILL(test, name)                             \
+	Test(fault, test, .timeout = SLICE_TIMEOUT_S) \
+	{                                             \
+		drill(name);                          \
+	}
+
+DRILL(cells, "cells")
+DRILL(replica, "replica")
+DRILL(checker, "checker")
+DRILL(kill_database, "kill-database")
+DRILL(kill_service, "kill-service")
+DRILL(events, "events")
+DRILL(races, "races")
+DRILL(network, "network")
+DRILL(half_open, "half-open")
+DRILL(stopped_database, "stopped-database")
+DRILL(locks, "locks")
+DRILL(clocks, "clocks")
+DRILL(clocks_service, "clocks-service")
+DRILL(terminate, "terminate")
+DRILL(terminate_hung, "terminate-hung")
+DRILL(rolling_restart, "rolling-restart")
+DRILL(descriptors, "descriptors")
+DRILL(soak, "soak")
+DRILL(cluster, "cluster-mixed")

@@ -1,0 +1,268 @@
+/* test_restart.c - the program ends, or loses its database: what was answered stays true. */
+#include "tests/lang/flow.h"
+
+#include <unistd.h>
+
+Test(restart, keeps_everything)
+{
+	flow("receipt  M1 A +10 A@paris +2      -> 201",
+	     "reserve  R1 A=1                   -> 201",
+	     "reserve  R2 A=2                   -> 201",
+	     "reserve  R3 A=3 A@paris=2         -> 201",
+	     "reserve  R4 A=1 ttl=60            -> 201",
+	     "confirm  R2                       -> 200",
+	     "release  R3                       -> 200",
+	     "mark",
+	     "restart",
+	     "unchanged",
+	     "kill",
+	     "unchanged",
+	     "sku      A                        -> available=8 reserved=4 @main available=6 @paris available=2",
+	     "get      R1                       -> held",
+	     "get      R2                       -> confirmed",
+	     "get      R3                       -> released",
+	     "list                              -> items=R4,R3,R2,R1",
+	     "tick     61",
+	     "kill",
+	     "get      R4                       -> expired",
+	     "reserve  R5 A=7                   -> 201",
+	     "confirm  R1                       -> confirmed",
+	     "release  R2                       -> released",
+	     "movements A                       -> items=M1");
+}
+
+Test(restart, more_and_fewer_lanes)
+{
+	flow("serve    --lanes 8",
+	     "race 32  receipt A +1             -> 32x 201",
+	     "serve    --lanes 1",
+	     "reserve  R1 A=32                  -> 201",
+	     "release  R1                       -> released",
+	     "serve    --lanes 4 --slot 20",
+	     "race 64  reserve Q# A=1           -> 32x 201 | 32x 409 short");
+}
+
+/* Every order that was answered 201 is there afterwards; every repeat is answered; nothing is there twice. Where the
+ * program itself lived on (`all`), every order was answered so. */
+static void check_acknowledged(struct race *race, bool all)
+{
+	int                  count, units = 10000;
+	const struct answer *answer = race_finish(race, &count);
+
+	for (int i = 0; i < count; i++)
+		if (answer[i].status == 201)
+			flow_step("reserve R%d A=1 -> 200 held replayed", i);
+		else if (all || (answer[i].status != 0 && answer[i].status != 503))
+			flow_fail("R%d was answered %d %s", i, answer[i].status, answer[i].body.data);
+	race_free(race);
+	flow_step("race 16*60 reserve R# A=1 -> *x 201 held | *x 200 held replayed");
+	flow_step("sku A -> available=%d reserved=%d", units - count, count);
+	flow_step("race 16*60 release R# -> 960x 200 released");
+	flow_step("sku A -> available=%d reserved=0", units);
+}
+
+static void kill_under_load(int lanes, unsigned after_us)
+{
+	struct race *race;
+
+	flow_begin();
+	flow_step("serve --lanes %d", lanes);
+	flow_step("receipt A +10000 -> 201");
+	race = flow_race("16*60", "reserve R# A=1");
+	usleep(after_us);
+	flow_step("kill");
+	check_acknowledged(race, false);
+	flow_end();
+}
+
+Test(restart, kill_under_load_early)
+{
+	kill_under_load(4, 15000);
+}
+
+Test(restart, kill_under_load_late)
+{
+	kill_under_load(2, 60000);
+}
+
+Test(restart, terminate_under_load)
+{
+	struct race *race;
+
+	flow_begin();
+	flow_steps("serve --lanes 4",
+	           "receipt A +10000 -> 201");
+	race = flow_race("16*60", "reserve R# A=1");
+	usleep(30000);
+	flow_step("restart");
+	check_acknowledged(race, false);
+	flow_end();
+}
+
+/* The lanes' connections die again and again while orders come in: each answer is right, none is missing. */
+Test(restart, connections_cut_under_load)
+{
+	struct race *race;
+
+	flow_begin();
+	flow_steps("serve --lanes 4",
+	           "receipt A +10000 -> 201");
+	race = flow_race("16*60", "reserve R# A=1");
+	for (int i = 0; i < 10; i++) {
+		usleep(15000);
+		flow_step("cut");
+	}
+	check_acknowledged(race, true);
+	flow_end();
+}
+
+/* A lost connection is opened again for the next request, and nobody sees it. */
+Test(restart, connections_cut)
+{
+	flow("receipt  A +10                    -> 201",
+	     "cut",
+	     "reserve  R1 A=1                   -> 201",
+	     "cut",
+	     "confirm  R1                       -> confirmed",
+	     "cut",
+	     "sku      A                        -> available=9",
+	     "cut",
+	     "list                              -> items=R1",
+	     "cut",
+	     "skus                              -> items=A",
+	     "cut",
+	     "receipt  NEW +1                   -> 201",
+	     "wait raw GET /readyz              -> 200");
+}
+
+/* Away for less than 10 s: a request waits. Away for longer: 503, and nothing was done. */
+Test(restart, database_away)
+{
+	struct race *race;
+	int          count;
+
+	flow_begin();
+	flow_steps("receipt A +10 -> 201",
+	           "away");
+	race = flow_race("4", "reserve R# A=1 || receipt A +1 || get R9 || sku A");
+	usleep(1000000);
+	flow_step("back");
+	for (const struct answer *a = race_finish(race, &count); count > 0; count--, a++)
+		if (a->status >= 500 || a->status == 0)
+			flow_fail("a request did not wait for the database: %d %s", a->status, a->body.data);
+	race_free(race);
+	flow_steps("get R0                      -> held",
+	           "sku A                       -> available=10 reserved=1",
+	           "away",
+	           "raw GET /livez              -> 200",
+	           "wait raw GET /readyz        -> 503 unavailable",
+	           "race 4 reserve Q# A=1 || reserve R0 A=1 || confirm R0 || receipt M9 A +1 ->"
+	           "       4x 503 unavailable Retry-After:*",
+	           "raw GET /metrics            -> holdfast_refusals_total{code=unavailable}=4",
+	           "back",
+	           "wait raw GET /readyz        -> 200",
+	           "sku A                       -> available=10 reserved=1",
+	           "get Q0                      -> 404 unknown_order",
+	           "get R0                      -> held",
+	           "reserve Q0 A=1              -> 201",
+	           "receipt M9 A +1             -> 201");
+	flow_end();
+}
+
+/* Somebody holds locks for too long: busy, nothing was done; everything goes on afterwards. */
+Test(restart, rows_locked)
+{
+	flow("receipt  A +10                    -> 201",
+	     "reserve  R1 A=1                   -> 201",
+	     "mark",
+	     "lock",
+	     "race 3   reserve Q# A=1 || confirm R1 || receipt M9 A +1 -> 3x 503 busy Retry-After:*",
+	     "unlock",
+	     "unchanged",
+	     "reserve  Q0 A=1                   -> 201",
+	     "receipt  M9 A +1                  -> 201",
+	     "confirm  R1                       -> confirmed");
+}
+
+/* SIGTERM drains: readyz 503 on the connections there are, no new ones, the order under way is answered, exit 0. */
+Test(restart, drain)
+{
+	struct race  *race;
+	struct client late;
+	int           port;
+
+	flow_begin();
+	flow_steps("receipt A +10 -> 201",
+	           "lock");
+	port = flow_port(0);
+	race = flow_race("1", "reserve R# A=1");
+	usleep(300000);
+	flow_terminate();
+	flow_step("wait raw GET /readyz -> 503 unavailable");
+	client_open(&late, port);
+	if (client_connect(&late))
+		flow_fail("a new connection was taken while draining");
+	client_close(&late);
+	flow_step("unlock");
+	if (race_finish(race, NULL)->status != 201)
+		flow_fail("the order under way was not answered");
+	race_free(race);
+	flow_steps("restart",
+	           "get R0 -> held",
+	           "sku A  -> available=9 reserved=1");
+	flow_end();
+}
+
+Test(restart, another_process_goes_on)
+{
+	flow("receipt  A +10                    -> 201",
+	     "second",
+	     "reserve  R1 A=4                   -> 201",
+	     "kill",
+	     "@2 confirm R1                     -> confirmed",
+	     "@2 reserve R2 A=6                 -> 201",
+	     "@2 kill",
+	     "release  R2                       -> released",
+	     "@2 restart",
+	     "@2 reserve R3 A=6                 -> 201",
+	     "sku      A                        -> available=0 reserved=10");
+}
+
+/* A server that refuses to write has done nothing: that is no unknown outcome, and nobody has to look it up. */
+Test(restart, database_is_read_only)
+{
+	flow("receipt  A +5                 -> 201",
+	     "sql CREATE TRIGGER read_only BEFORE UPDATE ON log_writer FOR EACH ROW SIGNAL SQLSTATE 'HY000' SET"
+	     " MYSQL_ERRNO = 1290 -> ",
+	     "reserve  R1 A=1               -> 503 unavailable Retry-After:*",
+	     "wait raw GET /readyz          -> 503 unavailable",
+	     "raw GET /metrics              -> holdfast_unknown_outcomes_total=0",
+	     "sql DROP TRIGGER read_only    -> ",
+	     "wait raw GET /readyz          -> 200",
+	     "reserve  R1 A=1               -> 201 held",
+	     "sku      A                    -> available=4 reserved=1");
+}
+
+/* No space left: the same. */
+Test(restart, database_is_full)
+{
+	flow("receipt  A +5                 -> 201",
+	     "sql CREATE TRIGGER full BEFORE INSERT ON reservation_line FOR EACH ROW SIGNAL SQLSTATE 'HY000'"
+	     " SET MYSQL_ERRNO = 1114 -> ",
+	     "reserve  R1 A=1               -> 503 unavailable Retry-After:*",
+	     "raw GET /metrics              -> holdfast_unknown_outcomes_total=0",
+	     "sql DROP TRIGGER full         -> ",
+	     "sku      A                    -> available=5 reserved=0",
+	     "reserve  R1 A=1               -> 201 held");
+}
+
+/* It was told `busy`, as if it were only a matter of trying again. */
+Test(restart, table_is_missing)
+{
+	flow("receipt  A +5                 -> 201",
+	     "reserve  R0 A=1               -> 201",
+	     "sql RENAME TABLE reservation_line TO elsewhere -> ",
+	     "race 3 reserve R1 A=1 || sku A || list -> 2x 503 unavailable | 1x 200 available=4",
+	     "sql RENAME TABLE elsewhere TO reservation_line -> ",
+	     "reserve  R1 A=1               -> 201 held");
+}

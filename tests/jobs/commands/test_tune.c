@@ -1,0 +1,189 @@
+/* test_tune.c - the command tune: it tells what each number of slots is worth, in a database of its own beside the live
+ * one, and leaves nothing behind, whatever ends it. */
+#include "tests/schema/first.h"
+#include "tests/lang/flow.h"
+#include "tests/kit/program.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* clang-format off: the steps are tables */
+
+/* The program's account is named as the test's database, and may only read and write rows there. */
+#define MAY_MAKE "sql EXECUTE IMMEDIATE CONCAT('GRANT ALL ON ', DATABASE(), '_tune.* TO ', DATABASE(), '@localhost')"
+#define MADE     "sql EXECUTE IMMEDIATE CONCAT('CREATE DATABASE ', DATABASE(), '_tune')"
+#define DROPPED  "sql EXECUTE IMMEDIATE CONCAT('DROP DATABASE ', DATABASE(), '_tune')"
+#define THERE    "sql SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = CONCAT(DATABASE(), '_tune')"
+#define TABLES   "sql SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = CONCAT(DATABASE(), '_tune')"
+#define UNDER_WAY                                                                                    \
+	"wait:16 sql BEGIN NOT ATOMIC DECLARE CONTINUE HANDLER FOR 1146 SELECT 0; EXECUTE IMMEDIATE" \
+	" CONCAT('SELECT COUNT(*) > 5000 FROM ', DATABASE(), '_tune.reservation'); END -> 1"
+#define STOCK_OF_A "receipt A +10 -> 201", "reserve R1 A=3 -> 201"
+
+Test(tune, tells_and_leaves_nothing)
+{
+	flow(STOCK_OF_A,
+	     MAY_MAKE,
+	     "mark",
+	     "run tune --seconds 1        -> 0 ~reservations/s '~lock waits' '~holdfast serve --lanes'",
+	     THERE " -> 0",
+	     "run tune --seconds 1 --json -> 0 '~seconds:1,trials:[{slots:1,reservations_per_s:' ~slots:8 ~best:",
+	     THERE " -> 0",
+	     "unchanged",
+	     "sku A                       -> available=7 reserved=3",
+	     "run stats                   -> 0 '~skus                     1'");
+}
+
+/* The live tables know nothing of the load. */
+Test(tune, beside_a_service)
+{
+	flow(STOCK_OF_A,
+	     MAY_MAKE,
+	     "mark",
+	     "start T tune --seconds 60",
+	     UNDER_WAY,
+	     "run audit            -> 0",
+	     "skus                 -> items=A end",
+	     "list                 -> items=R1 end",
+	     "run stats --json     -> 0 ~skus:1, ~available:7,reserved:3,aside:0,on_hand:10,",
+	     "run tune --seconds 1 -> 1 '~another tune'",
+	     "run purge --keep 1   -> 0",
+	     "unchanged",
+	     "reserve R2 A=7       -> 201",
+	     "signal T TERM",
+	     "end T                -> 1",
+	     THERE " -> 0",
+	     "start T tune --seconds 60",
+	     UNDER_WAY,
+	     "signal T INT",
+	     "end T                -> 1",
+	     THERE " -> 0",
+	     "get R2               -> held");
+}
+
+Test(tune, killed_and_tuned_again)
+{
+	flow(STOCK_OF_A,
+	     MAY_MAKE,
+	     "start T tune --seconds 60",
+	     UNDER_WAY,
+	     "signal T KILL",
+	     "end T                -> 137",
+	     THERE " -> 1",
+	     "run tune --seconds 1 -> 0",
+	     THERE " -> 0");
+}
+
+/* ---- a database that an administrator has made */
+
+Test(tune, made_by_an_administrator)
+{
+	flow(STOCK_OF_A,
+	     MADE,
+	     MAY_MAKE,
+	     "run tune --seconds 1 -> 0 ~reservations/s",
+	     THERE " -> 1",
+	     TABLES " -> 0",
+	     "start T tune --seconds 60",
+	     UNDER_WAY,
+	     "signal T KILL",
+	     "end T                -> 137",
+	     "run tune --seconds 1 -> 0",
+	     TABLES " -> 0",
+	     THERE " -> 1",
+	     DROPPED);
+}
+
+Test(tune, tables_of_others_stay)
+{
+	flow(MADE,
+	     MAY_MAKE,
+	     "sql EXECUTE IMMEDIATE CONCAT('CREATE TABLE ', DATABASE(), '_tune.theirs (n INT)')",
+	     "run tune --seconds 1 -> 78 '~tables that tune did not make'",
+	     TABLES " -> 1",
+	     DROPPED);
+}
+
+/* ---- an account that may not make it */
+
+/* The lines of `said` that are SQL, run by an administrator. */
+static int lines_run(char *said)
+{
+	int lines = 0;
+
+	for (char *line = strtok(said, "\n"); line; line = strtok(NULL, "\n"))
+		if (line[strlen(line) - 1] == ';' && strncmp(line, "holdfast", 8) != 0) {
+			line[strlen(line) - 1] = '\0';
+			cr_expect(db_text(flow_scratch()->db, line, NULL, NULL) == DB_OK, "%s", line);
+			lines++;
+		}
+	return lines;
+}
+
+Test(tune, asks_an_administrator)
+{
+	char        log[300];
+	struct text said = {0};
+
+	flow_begin();
+	snprintf(log, sizeof(log), "%s/%s.said", scratch_dir(), flow_scratch()->name);
+	cr_expect_eq(program_run(log, flow_scratch()->url, "tune --seconds 1"), 78);
+	program_log_all(log, &said);
+	cr_assert_eq(lines_run(said.data), 2);
+	flow_steps(THERE " -> 1",
+	           "run tune --seconds 1 -> 0 ~reservations/s",
+	           TABLES " -> 0",
+	           DROPPED);
+	flow_end();
+	unlink(log);
+	text_fini(&said);
+}
+
+/* ---- an older program's tune was killed among the live tables */
+
+#define SKU      "sql INSERT INTO sku (code, created_at) VALUES ('tune/sku', UTC_TIMESTAMP(3))"
+#define SLOT     "sql INSERT INTO stock_slot SELECT sku_id, 1, 65001, 9, 2 FROM sku WHERE code = 'tune/sku'"
+#define MOVEMENT "sql INSERT INTO movement VALUES (7, 'tune/ab', 1, '', UTC_TIMESTAMP(3), NULL, NULL)"
+#define MOVED    "sql INSERT INTO movement_line SELECT 7, sku_id, 1, 65001, 11 FROM sku WHERE code = 'tune/sku'"
+#define HOLDS                                                                                                          \
+	"sql INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, attempts,"      \
+	" created_at) SELECT seq, CONCAT('tune/ab/', seq), '', IF(seq = 9, 5, 1), UTC_TIMESTAMP(3), UTC_TIMESTAMP(3)," \
+	" 0, UTC_TIMESTAMP(3) FROM seq_7_to_9"
+#define LINES                                                                                                 \
+	"sql INSERT INTO reservation_line SELECT seq, sku_id, 1, 65001, 1 FROM sku, seq_7_to_9 WHERE code = " \
+	"'tune/sku'"
+#define LANE                                                                        \
+	"sql INSERT INTO lane (slot, epoch, batch_no, batch_at, started_at) VALUES" \
+	" (65001, 1, 1, NOW(3), NOW(3))"
+#define OLDER     "sql DELETE FROM schema_version WHERE version > 8"
+#define MAY_ALTER "sql EXECUTE IMMEDIATE CONCAT('GRANT ALL ON ', DATABASE(), '.* TO ', DATABASE(), '@localhost')"
+
+Test(tune, left_by_an_older_program)
+{
+	flow_begin();
+	first_load(flow_scratch());
+	flow_steps(SKU,
+	           SLOT,
+	           MOVEMENT,
+	           MOVED,
+	           HOLDS,
+	           LINES,
+	           LANE,
+	           OLDER,
+	           MAY_ALTER,
+	           "run migrate -> 0 ~010_tune",
+	           "sql SELECT COUNT(*) FROM log_writer WHERE slot >= 65000 -> 0",
+	           "sql SELECT COUNT(*) FROM reservation WHERE order_id LIKE 'tune/%' -> 0",
+	           "run audit   -> 0",
+	           "skus        -> items=A,B end");
+	flow_end();
+}
+
+Test(tune, usage)
+{
+	flow("run tune --seconds 0  -> 64",
+	     "run tune --seconds 61 -> 64",
+	     "run tune fast         -> 64",
+	     "run tune --help       -> 0 '~--seconds S' ~_tune");
+}

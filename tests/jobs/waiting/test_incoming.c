@@ -1,0 +1,103 @@
+/* test_incoming.c - places of kind incoming: promises as they are raised, lowered, moved and told. */
+#include "tests/lang/flow.h"
+
+Test(incoming, is_a_kind_with_a_time)
+{
+	flow("raw PUT /v1/locations/po {'kind':'incoming','expected_at':'2027-01-02T03:04:05Z'}"
+	     " -> 201 kind=incoming expected_at=2027-01-02T03:04:05.000Z",
+	     "raw GET /v1/locations/po                        -> 200 expected_at=2027-01-02T03:04:05.000Z",
+	     "raw PUT /v1/locations/po {}                     -> 200 kind=incoming expected_at=*",
+	     "raw PUT /v1/locations/po {'expected_at':'soon'} -> 400 field=expected_at",
+	     "receipt A@po +5                                 -> 201 A@po=5",
+	     "sku A -> @po kind=incoming @po expected_at=2027-01-02T03:04:05.000Z",
+	     "raw PUT /v1/locations/po {'expected_at':'2027-02-02T03:04:05+01:00'} -> 200"
+	     " expected_at=2027-02-02T02:04:05.000Z",
+	     "sku A -> @po expected_at=2027-02-02T02:04:05.000Z",
+	     "raw PUT /v1/locations/po {'expected_at':null}   -> 200 kind=incoming !expected_at",
+	     "sku A -> @po kind=incoming !locations[0].expected_at",
+	     "raw PUT /v1/locations/po {'kind':'stock'}       -> 409 in_use",
+	     "adjust A@po -5                                  -> 201",
+	     "raw PUT /v1/locations/po {'expected_at':'2027-01-02T03:04:05Z'} -> 200",
+	     "raw PUT /v1/locations/po {'kind':'stock','expected_at':'2027-01-02T03:04:05Z'} -> 422 wrong_kind"
+	     " field=expected_at",
+	     "raw PUT /v1/locations/po {'kind':'stock'}       -> 200 kind=stock !expected_at",
+	     "raw PUT /v1/locations/po {'expected_at':null}   -> 200 kind=stock",
+	     "raw PUT /v1/locations/po {'expected_at':'2027-01-02T03:04:05Z'} -> 422 wrong_kind field=expected_at",
+	     "raw PUT /v1/locations/new {'expected_at':'2027-01-02T03:04:05Z'} -> 422 wrong_kind field=expected_at",
+	     "raw GET /v1/locations/new                       -> 404 unknown_location");
+}
+
+Test(incoming, promises_are_no_units_in_the_house)
+{
+	flow("serve   --lanes 1 --stock-changed               -> ",
+	     "raw PUT /v1/locations/po {'kind':'incoming'}    -> 201",
+	     "raw PUT /v1/locations/qc {'kind':'aside'}       -> 201",
+	     "receipt A@po +7 A +2 A@qc +1                    -> 201",
+	     "sku     A -> available=2 reserved=0 on_hand=3 aside=1 incoming.available=7 incoming.reserved=0"
+	     " @po available=7 @po on_hand=0",
+	     "availability A -> 200 A available=2 A on_hand=3 A incoming.available=7",
+	     "skus           -> 200 A available=2 A incoming.available=7",
+	     "wait events types=stock.changed                 -> 200 ~available:2,reserved:0,on_hand:3",
+	     "run     stats --json                            -> 0 available=2 aside=1 on_hand=3 incoming=7"
+	     " incoming_reserved=0",
+	     "run     export stock                            -> 0 ~A,po,incoming,7,0,0 ~A,qc,aside,1,0,1",
+	     "adjust  A@po -3                                 -> 201",
+	     "adjust  A@po -5                                 -> 409 short A@po requested=5 available=4",
+	     "sku     A -> incoming.available=4 on_hand=3",
+	     "run     audit                                   -> 0");
+}
+
+/* What is not in the house is not counted, does not come back, and is no transfer into the house. */
+Test(incoming, wrong_kind)
+{
+	flow("raw PUT /v1/locations/po {'kind':'incoming'}    -> 201",
+	     "raw PUT /v1/locations/po2 {'kind':'incoming'}   -> 201",
+	     "raw PUT /v1/locations/qc {'kind':'aside'}       -> 201",
+	     "receipt A@po +7 A +5 B +1                       -> 201",
+	     "return  A@po +1 A +1                            -> 422 wrong_kind lines=1 lines[0].location=po",
+	     "count   A@po=7 A=5                              -> 422 wrong_kind lines=1 lines[0].location=po",
+	     "transfer A@po>main=1 A@main>qc=1                -> 422 wrong_kind lines=1 lines[0].from=po"
+	     " lines[0].to=main",
+	     "transfer A@main>po=1                            -> 422 wrong_kind lines[0].from=main lines[0].to=po",
+	     "transfer A@qc>po=1                              -> 422 wrong_kind",
+	     "transfer A@po>new=1                             -> 422 wrong_kind lines[0].to=new",
+	     "transfer T1 A@po>po2=3                          -> 201",
+	     "transfer T1 A@po>po2=3                          -> 200 replayed",
+	     "transfer A@po>po2=5                             -> 409 short",
+	     "transfer A@main>qc=2                            -> 201",
+	     "transfer GHOST@po>qc=2                          -> 422 unknown_sku",
+	     "transfer A@nowhere>po=2                         -> 409 short",
+	     "sku     A -> available=3 aside=2 on_hand=5 incoming.available=7 @po available=4 @po2 available=3",
+	     "run     audit                                   -> 0");
+}
+
+/* Sums of promises change in two services, one after the other, beside movements of one batch. */
+Test(incoming, sums_change_in_two_services)
+{
+	flow("serve   --lanes 2                               -> ",
+	     "second  --lanes 2 --slot 5                      -> ",
+	     "raw PUT /v1/locations/po {'kind':'incoming'}    -> 201",
+	     "raw PUT /v1/locations/po2 {'kind':'incoming'}   -> 201",
+	     "receipt A@po +20 B@po +20                       -> 201",
+	     "race 16*400 adjust A@po -1 || adjust A@po +1 || transfer A@po>po2=1 B@po>po2=1 || transfer A@po2>po=1"
+	     " B@po2>po=1 || receipt B +1 -> *x 201 | *x 409 short",
+	     "run     audit                                   -> 0");
+}
+
+/* A service that has an older kind in mind refuses nothing by it. */
+Test(incoming, wrong_kind_is_not_said_by_an_older_kind)
+{
+	flow("serve   --lanes 1                               -> ",
+	     "second  --lanes 1 --slot 5                      -> ",
+	     "receipt A@x +1                                  -> 201",
+	     "@2 return A@x +1                                -> 201",
+	     "adjust  A@x -2                                  -> 201",
+	     "raw PUT /v1/locations/x {'kind':'incoming'}     -> 200",
+	     "@2 return A@x +1                                -> 422 wrong_kind",
+	     "@2 receipt A@x +2                               -> 201",
+	     "@2 sku A                                        -> on_hand=0 incoming.available=2",
+	     "@2 adjust A@x -2                                -> 201",
+	     "raw PUT /v1/locations/x {'kind':'stock'}        -> 200",
+	     "@2 return A@x +1                                -> 201",
+	     "@2 sku A                                        -> on_hand=1 available=1 !incoming");
+}

@@ -1,0 +1,320 @@
+/* test_line.c - places with waits_at: while somebody waits for a sku such a place sells none of it, and what becomes
+ * available there goes to those who wait, in their order. */
+#include "tests/kit/server.h"
+#include "tests/lang/trap.h"
+
+#include <unistd.h>
+
+static const char po[] = "raw PUT /v1/locations/po {'kind':'incoming'} -> 201";
+static const char waits[] = "raw PUT /v1/locations/main {'waits_at':'po'} -> 200 waits_at=po";
+
+Test(line, a_place_waits_at_another)
+{
+	flow(po,
+	     "raw PUT /v1/locations/qc {'kind':'aside'}        -> 201",
+	     "raw PUT /v1/locations/shop {'waits_at':'po'}     -> 201 kind=stock waits_at=po",
+	     "raw GET /v1/locations/shop                       -> 200 waits_at=po",
+	     "raw GET /v1/locations                            -> 200 items=po,qc,shop items[2].waits_at=po"
+	     " !items[0].waits_at end",
+	     "raw PUT /v1/locations/shop {}                    -> 200 waits_at=po",
+	     "raw PUT /v1/locations/shop {'kind':'stock'}      -> 200 waits_at=po",
+	     "raw PUT /v1/locations/shop {'waits_at':'moon'}   -> 422 unknown_location field=waits_at",
+	     "raw PUT /v1/locations/shop {'waits_at':'qc'}     -> 422 wrong_kind field=waits_at",
+	     "raw PUT /v1/locations/shop {'waits_at':'shop'}   -> 422 wrong_kind field=waits_at",
+	     "raw PUT /v1/locations/qc {'waits_at':'po'}       -> 422 wrong_kind field=waits_at",
+	     "raw PUT /v1/locations/po {'waits_at':'po'}       -> 422 wrong_kind",
+	     "raw PUT /v1/locations/new {'waits_at':'moon'}    -> 422 unknown_location field=waits_at",
+	     "raw PUT /v1/locations/new {'kind':'aside','waits_at':'po'} -> 422 wrong_kind field=waits_at",
+	     "raw GET /v1/locations/new                        -> 404 unknown_location",
+	     "raw PUT /v1/locations/shop {'waits_at':''}       -> 400 field=waits_at",
+	     "raw PUT /v1/locations/shop {'waits_at':7}        -> 400 field=waits_at",
+	     "raw PUT /v1/locations/shop {'kind':'x','waits_at':'po'} -> 400 field=kind",
+	     "raw PUT /v1/locations/po {'kind':'stock'}        -> 409 in_use",
+	     "raw PUT /v1/locations/shop {'kind':'aside'}      -> 200 kind=aside waits_at=po",
+	     "raw PUT /v1/locations/po {'kind':'stock'}        -> 409 in_use",
+	     "raw PUT /v1/locations/shop {'kind':'stock'}      -> 200 kind=stock waits_at=po",
+	     "raw PUT /v1/locations/shop {'waits_at':null}     -> 200 !waits_at",
+	     "raw PUT /v1/locations/shop {'waits_at':null}     -> 200 !waits_at",
+	     "raw PUT /v1/locations/qc {'kind':'stock','waits_at':'po'} -> 200 kind=stock waits_at=po",
+	     "raw PUT /v1/locations/qc {'kind':'incoming'}     -> 200 kind=incoming !waits_at",
+	     "raw PUT /v1/locations/po {'kind':'stock'}        -> 200 kind=stock");
+}
+
+/* What lies there stays there when the place gets a line. */
+Test(line, a_place_in_use_may_wait)
+{
+	flow(po,
+	     "receipt A +5 A@po +5                             -> 201",
+	     "reserve R1 A=1                                   -> 201",
+	     waits,
+	     "reserve R2 A=1                                   -> 201 held",
+	     "raw PUT /v1/locations/main {'waits_at':null}     -> 200 !waits_at",
+	     "reserve R3 A=1                                   -> 201 held");
+}
+
+/* What becomes free goes to those who wait, paid orders first; the promise stays as it was. */
+Test(line, what_becomes_free_goes_to_those_who_wait)
+{
+	flow(po,
+	     "receipt A +2 A@po +5                             -> 201",
+	     "reserve R1 A=1                                   -> 201",
+	     "reserve R2 A=1                                   -> 201",
+	     "reserve H1 A@po=1                                -> 201 held",
+	     "tick    2",
+	     "reserve C1 A@po=2 confirm=true                   -> 201 confirmed",
+	     waits,
+	     "release R1                                       -> released",
+	     "wait get C1                                      -> confirmed A@main=1 A@po=1",
+	     "sku     A                                        -> available=0 reserved=2 on_hand=2 incoming.available=3"
+	     " incoming.reserved=2",
+	     "release R2                                       -> released",
+	     "wait get C1                                      -> confirmed lines=1 A@main=2",
+	     "sku     A                                        -> available=0 reserved=2 incoming.available=4"
+	     " incoming.reserved=1",
+	     "claim   settle                                   -> 201 orders=1 orders[0].order_id=C1",
+	     "receipt A +3                                     -> 201",
+	     "wait get H1                                      -> held lines=1 A@main=1",
+	     "reserve N1 A=2                                   -> 201 held",
+	     "sku     A                                        -> available=0 reserved=5 incoming.available=5"
+	     " incoming.reserved=0",
+	     "sql     SELECT COUNT(*) FROM waiting_line        -> 0",
+	     "run     audit                                    -> 0");
+}
+
+/* Nobody can serve whoever waits, so what became free lies there: no newcomer gets it, whatever a lane had in mind, and
+ * the operator decides. */
+Test(line, a_newcomer_gets_none_of_it)
+{
+	flow_begin();
+	flow_step("serve --lanes 1");
+	flow_step("second --lanes 1 --slot 5");
+	flow_steps(po,
+	           "receipt A +3 A@x +1 A@po +5                  -> 201",
+	           waits,
+	           "reserve N0 A=1                               -> 201",
+	           "reserve E1 A=1 ttl=60                        -> 201",
+	           "receipt A +1                                 -> 201",
+	           "reserve E2 A=1 ttl=60                        -> 201",
+	           "reserve O1 A=1 A@x=1                         -> 201",
+	           "release O1                                   -> released");
+	trap_sql("CREATE TRIGGER nobody_is_served BEFORE DELETE ON waiting_line FOR EACH ROW SIGNAL SQLSTATE '45000'");
+	flow_steps("@2 reserve W1 A@po=1 confirm=true            -> 201 confirmed lines[0].waiting=true",
+	           "@2 reserve W2 A@po=9                         -> 409 short A@po available=4",
+	           "reserve N1 A=1                               -> 409 short A requested=1 available=0",
+	           "reserve N1 A=1                               -> 409 short A requested=1 available=0",
+	           "reserve N1 A=1 mode=best_effort              -> 409 short",
+	           "reserve N1 A@main,x=2                        -> 409 short lines[0].available=1",
+	           "reserve N1 A@main+x=2                        -> 409 short lines[0].available=1",
+	           "reserve N2 A@main,x=1                        -> 201 A@x=1",
+	           "reserve N3 A=2 replaces=N0                   -> 409 short A available=1",
+	           "reserve N3 A=1 replaces=N0                   -> 201 A@main=1",
+	           "sku A -> available=0 reserved=5 on_hand=5 @main available=0 @main reserved=4 @main on_hand=4",
+	           "availability A                               -> 200 A available=0 A on_hand=5",
+	           "raw PUT /v1/skus/A/threshold {'low':1,'location':'main'} -> 200",
+	           "raw GET /v1/skus?low=true&location=main      -> 200 items=1 items[0].sku=A"
+	           " items[0].low[0].location=main items[0].low[0].low=1 items[0].low[0].available=0",
+	           "tick 61",
+	           "confirm E1 reacquire                         -> confirmed",
+	           "reserve N4 A=1                               -> 409 short",
+	           "confirm E2 reacquire                         -> 409 short lines[0].available=0",
+	           "adjust A -1                                  -> 201",
+	           "adjust A -1                                  -> 201",
+	           "adjust A -1                                  -> 409 short A available=0",
+	           "receipt A +1                                 -> 201");
+	trap_sql("DROP TRIGGER nobody_is_served");
+	flow_steps("wait get W1                                  -> confirmed lines=1 A@main=1",
+	           "reserve N4 A=1                               -> 409 short",
+	           "receipt A +1                                 -> 201",
+	           "reserve N4 A=1                               -> 201",
+	           "run audit                                    -> 0");
+	flow_end();
+}
+
+/* Who is locked holds nobody up for long, and gets what was kept for him. */
+Test(line, passes_over_who_is_locked)
+{
+	flow_begin();
+	flow_steps(po,
+	           "receipt A@po +9 A +1                         -> 201",
+	           "adjust A -1                                  -> 201",
+	           waits,
+	           "reserve W1 A@po=1 confirm=true               -> 201",
+	           "tick 2",
+	           "reserve W2 A@po=1 confirm=true               -> 201");
+	trap_lock("SELECT 1 FROM reservation WHERE order_id = 'W1' FOR UPDATE");
+	flow_steps("receipt A +1                                 -> 201",
+	           "reserve N1 A=1                               -> 409 short A available=0",
+	           "receipt A +1                                 -> 201",
+	           "wait get W2                                  -> confirmed A@main=1",
+	           "get W1                                       -> confirmed A@po=1",
+	           "reserve N1 A=1                               -> 409 short A available=0");
+	trap_unlock();
+	flow_steps("wait get W1                                  -> confirmed A@main=1",
+	           "run audit                                    -> 0");
+	flow_end();
+}
+
+/* All ways by which units become available. */
+Test(line, whatever_becomes_available)
+{
+	flow("serve   --lanes 2 --jobs=expire                  -> ",
+	     po,
+	     "receipt A +9 A@po +50                            -> 201",
+	     "raw PUT /v1/locations/qc {'kind':'aside'}        -> 201",
+	     "reserve X1 A=1 ttl=2                             -> 201",
+	     "reserve X2 A=8 confirm=true                      -> 201",
+	     "split   X2 X3 A=1 then=settle                    -> 201 settled",
+	     waits,
+	     "reserve W1 A@po=1 confirm=true                   -> 201",
+	     "wait get W1                                      -> confirmed A@main=1",
+	     "reserve W2 A@po=1 confirm=true                   -> 201",
+	     "return  A +1 order=X3                            -> 201",
+	     "wait get W2                                      -> confirmed A@main=1",
+	     "reserve W3 A@po=1 confirm=true                   -> 201",
+	     "receipt A@qc +1                                  -> 201",
+	     "transfer A@qc>main=1                             -> 201",
+	     "wait get W3                                      -> confirmed A@main=1",
+	     "reserve W4 A@po=1 confirm=true                   -> 201",
+	     "adjust  A +1                                     -> 201",
+	     "wait get W4                                      -> confirmed A@main=1",
+	     "reserve W5 A@po=2 confirm=true                   -> 201",
+	     "count   A=13                                     -> 201",
+	     "wait get W5                                      -> confirmed A@main=2",
+	     "reserve W6 A@po=1 confirm=true                   -> 201",
+	     "split   X2 X4 A=1 then=release                   -> 201 released",
+	     "wait get W6                                      -> confirmed A@main=1",
+	     "reserve W7 A@po=1 confirm=true                   -> 201",
+	     "reserve X5 A=5 replaces=X2 confirm=true          -> 201",
+	     "wait get W7                                      -> confirmed A@main=1",
+	     "sku     A -> available=0 on_hand=13 incoming.available=50 incoming.reserved=0",
+	     "events  types=reservation.arrived                -> 200"
+	     " items=reservation.arrived,reservation.arrived,reservation.arrived,reservation.arrived,"
+	     "reservation.arrived,reservation.arrived,reservation.arrived items[0].data.order_id=W1"
+	     " !items[0].data.cause items[6].data.order_id=W7",
+	     "run     audit                                    -> 0");
+}
+
+/* What an arrival leaves over goes to the line of the place, whichever that is; a hold past its time is in nobody's
+ * way. */
+Test(line, what_an_arrival_leaves_over)
+{
+	flow(po,
+	     "raw PUT /v1/locations/po2 {'kind':'incoming'}    -> 201",
+	     "receipt A@po +9 A@po2 +9                         -> 201",
+	     "raw PUT /v1/locations/main {'waits_at':'po2'}    -> 201 waits_at=po2",
+	     "raw PUT /v1/locations/x {'waits_at':'po2'}       -> 201 waits_at=po2",
+	     "reserve W1 A@po=1                                -> 201",
+	     "reserve W2 A@po2=3 confirm=true                  -> 201",
+	     "arrival A@po>main=3                              -> 201",
+	     "wait get W2                                      -> confirmed A@main=2 A@po2=1",
+	     "get     W1                                       -> held A@main=1",
+	     "receipt A@x +2                                   -> 201",
+	     "wait get W2                                      -> confirmed A@main=2 A@x=1",
+	     "reserve N1 A@x=1                                 -> 201",
+	     "reserve H1 A@po2=1 ttl=60                        -> 201",
+	     "tick    61",
+	     "receipt A +1                                     -> 201",
+	     "wait reserve N2 A=1                              -> 201 A@main=1",
+	     "get     H1                                       -> expired",
+	     "run     audit                                    -> 0");
+}
+
+/* The line of a place comes and goes while orders race for its units: what comes while there is one is never sold. */
+Test(line, comes_and_goes_while_orders_race)
+{
+	struct race *race;
+
+	flow_begin();
+	flow_step("serve --lanes 2");
+	flow_step("second --lanes 2 --slot 4");
+	flow_steps(po,
+	           "receipt A@po +100 A +1                       -> 201",
+	           "adjust A -1                                  -> 201",
+	           "reserve Z A@po=90 confirm=true               -> 201");
+	race = flow_race("8*250", "reserve N# A=1");
+	for (int i = 1; i <= 8; i++) {
+		flow_step("raw PUT /v1/locations/main {'waits_at':'po'} -> 200");
+		flow_step("receipt A +1 -> 201");
+		flow_step("wait get Z -> confirmed A@main=%d", i);
+		flow_step("raw PUT /v1/locations/main {'waits_at':null} -> 200");
+	}
+	trap_raced(race, "*x 409 short");
+	flow_step("run audit -> 0");
+	flow_end();
+}
+
+/* A hold that got its unit from an arrival is released while paid orders wait, and newcomers ask without pause. */
+Test(line, no_newcomer_comes_before_who_waits)
+{
+	struct race *race;
+
+	flow_begin();
+	flow_step("serve --lanes 2");
+	flow_step("second --lanes 2 --slot 4");
+	flow_step(po);
+	flow_step("receipt A@po +100 A +1 -> 201");
+	flow_step("adjust A -1 -> 201");
+	flow_step(waits);
+	race = flow_race("16*150", "reserve N# A=1");
+	for (int i = 0; i < 10; i++) {
+		flow_step("reserve H%d A@po=1 -> 201 held", i);
+		flow_step("arrival I%d A@po>main=1 -> 201", i);
+		flow_step("wait get H%d -> held A@main=1", i);
+		flow_step("@2 reserve C%d A@po=1 confirm=true -> 201 confirmed", i);
+		flow_step("release H%d -> released", i);
+		flow_step("wait get C%d -> confirmed A@main=1", i);
+	}
+	trap_raced(race, "*x 409 short");
+	flow_step("run audit -> 0");
+	flow_end();
+}
+
+/* A hold is confirmed at the instant in which a unit becomes free for it: a worker gets it, whichever comes first. */
+Test(line, a_confirmation_at_that_instant)
+{
+	enum { INSTANTS = 30 };
+
+	flow_begin();
+	flow_step("serve --lanes 2");
+	flow_step("second --lanes 2 --slot 4");
+	flow_step(po);
+	flow_step("receipt A@po +100 A@x +100 -> 201");
+	flow_step("raw PUT /v1/locations/main {'waits_at':'po'} -> 201");
+	for (int i = 0; i < INSTANTS; i++) {
+		flow_step("reserve R%d A@x=1 A@po=1 -> 201 held", i);
+		flow_step("race 2 receipt M%d A +1 || confirm R%d -> 1x 200 confirmed | 1x 201", i, i);
+		flow_step("wait get R%d -> confirmed lines=2 A@main=1 A@x=1", i);
+	}
+	flow_step("claim settle w limit=1000 -> 201 orders=%d", INSTANTS);
+	flow_step("sku A -> on_hand=%d reserved=%d @po available=100 @po reserved=0", 100 + INSTANTS, 2 * INSTANTS);
+	flow_step("run audit -> 0");
+	flow_end();
+}
+
+/* ---- what an order costs */
+
+/* An order at a place without a line sends what it always did, also where other places have one. */
+Test(line, a_place_without_one_pays_nothing)
+{
+	struct server server;
+
+	server_make(&server, NULL);
+	server_start_logged(&server);
+	server_use(&server);
+	flow_begin();
+	flow_steps("serve   --lanes 1",
+	           "receipt A +50 A@x +50     -> 201",
+	           "reserve R1 A=1            -> 201",
+	           "reserve R2 A@x=1          -> 201");
+	flow_costs(&server, "reserve R3 A=1            -> 201", 6, "SELECT 1 FROM want", 0);
+	flow_steps(po,
+	           "raw PUT /v1/locations/x {'waits_at':'po'} -> 200",
+	           "reserve R4 A=1 A@x=1      -> 201");
+	flow_costs(&server, "reserve R5 A=1            -> 201", 0, "SELECT 1 FROM want", 0);
+	flow_costs(&server, "reserve R6 A@x=1          -> 201", 0, "SELECT 1 FROM want", 1);
+	flow_costs(&server, "reserve R7 A=2 A@x=2      -> 201", 0, "SELECT 1 FROM want", 1);
+	flow_costs(&server, "release R7                -> 200", 0, "SELECT 1 FROM want", 0);
+	flow_costs(&server, "adjust  A@x -1            -> 201", 0, "SELECT 1 FROM want", 0);
+	flow_end();
+	server_remove(&server);
+}

@@ -1,0 +1,317 @@
+/* test_losses.c - promised units that are lost: a count or an adjustment with short: backorder takes them from the end
+ * of the line, and who loses them waits for others in the place that is his. */
+#include "tests/kit/proxy.h"
+#include "tests/lang/trap.h"
+
+#define BO "raw PUT /v1/locations/bo {'kind':'incoming'} -> 201"
+
+Test(losses, go_from_the_end_of_the_line)
+{
+	flow("serve   --lanes 2",
+	     BO,
+	     "receipt A +10                                        -> 201",
+	     "reserve C1 A=3 confirm=true                          -> 201",
+	     "tick    2",
+	     "reserve H1 A=2                                       -> 201",
+	     "reserve C2 A=2 confirm=true                          -> 201",
+	     "tick    2",
+	     "reserve H2 A=1                                       -> 201",
+	     "count   A=5                                          -> 409 short A counted=5 reserved=8",
+	     "count   L1 A=4 short=backorder to=bo                 -> 201 kind=count lines=2 A@main=-6 A@bo=4"
+	     " backordered=3 backordered[0].order_id=C2 backordered[0].sku=A backordered[0].qty=1"
+	     " backordered[1].order_id=H1 backordered[1].qty=2 backordered[2].order_id=H2 backordered[2].qty=1",
+	     "count   L1 A=4 short=backorder to=bo                 -> 200 replayed A@main=-6 A@bo=4 backordered=3"
+	     " backordered[2].order_id=H2",
+	     "count   L1 A=4                                       -> 422 movement_id_reused",
+	     "movement L1                                          -> 200 backordered=3 backordered[0].order_id=C2",
+	     "movements A                                          -> 200 items[0].backordered=3",
+	     "sku     A -> available=0 reserved=4 on_hand=4 @bo reserved=4 @bo available=0",
+	     "get     C1                                           -> confirmed A=3 !lines[0].waiting",
+	     "get     C2                                           -> confirmed A@bo=1 A@main=1 lines[0].waiting=true",
+	     "get     H1                                           -> held A@bo=2",
+	     "raw GET /v1/skus/A/waiting                           -> 200 items=C2,H1,H2 end",
+	     "claim   settle w                                     -> 201 orders=C1",
+	     "complete 1                                           -> completed=1",
+	     "claim   settle w                                     -> 204",
+	     "events  types=reservation.backordered                -> 200 items[0].data.order_id=H2"
+	     " items[0].data.cause=L1 items[0].data.lines[0].waiting=true items[2].data.order_id=C2"
+	     " items[2].data.lines[1].qty=1",
+	     "events  types=movement.count                         -> 200 items[0].data.lines[0].location=bo"
+	     " items[0].data.lines[0].qty=4 !items[0].data.backordered",
+	     "run     audit                                        -> 0",
+	     "arrival A@bo>main=2                                  -> 201 lines[0].filled=2",
+	     "get     C2                                           -> confirmed A=2",
+	     "get     H1                                           -> held A@bo=1 A@main=1",
+	     "claim   settle w                                     -> 201 orders=C2",
+	     "confirm H2                                           -> 200 confirmed A@bo=1",
+	     "arrival A@bo>main=1                                  -> 201 lines[0].filled=1",
+	     "get     H2                                           -> confirmed A=1",
+	     "adjust  A@bo -1                                      -> 409 short",
+	     "release H1                                           -> 200 released",
+	     "adjust  A@bo -1                                      -> 201",
+	     "claim   settle w                                     -> 201 orders=H2",
+	     "raw GET /metrics                                     -> 'holdfast_refusals_total{code=short}=2'",
+	     "run     audit                                        -> 0");
+}
+
+/* What is free goes first, and with enough of it nobody loses anything. */
+Test(losses, of_several_lines)
+{
+	flow("serve   --lanes 2",
+	     BO,
+	     "raw PUT /v1/locations/po {'kind':'incoming'}         -> 201",
+	     "raw PUT /v1/locations/main {'waits_at':'po'}         -> 201",
+	     "receipt A +5 A@west +4 B +4 C +9                     -> 201",
+	     "reserve R1 A=2 A@west=2 B=3 confirm=true             -> 201",
+	     "reserve R2 A@west=1 B=1                              -> 201",
+	     "adjust  A -3 short=backorder                         -> 201 lines=1 !backordered",
+	     "adjust  L2 A -1 short=backorder A@west -4 short=backorder to=po B -4 short=backorder C -1 -> 201 lines=6"
+	     " A@main=-1 A@po=4 A@west=-4 B@main=-4 B@po=4 C=-1 backordered=4 backordered[0].order_id=R1"
+	     " backordered[0].sku=A backordered[0].qty=3 backordered[1].sku=B backordered[1].qty=3"
+	     " backordered[2].order_id=R2 backordered[2].qty=1",
+	     "movement L2                                          -> 200 lines=6 A@po=4 backordered=4"
+	     " backordered[0].qty=3",
+	     "get     R1                                           -> confirmed A@main=1 A@po=3 B@po=3",
+	     "get     R2                                           -> held A@po=1 B@po=1",
+	     "receipt A +1                                         -> 201",
+	     "wait get R1                                          -> confirmed A@main=2 A@po=2",
+	     "split   R1 R1b A@main=2                              -> 201 confirmed",
+	     "settle  R1b                                          -> 200 settled",
+	     "release R1                                           -> released",
+	     "run     audit                                        -> 0");
+}
+
+Test(losses, are_refused)
+{
+	flow(BO,
+	     "raw PUT /v1/locations/qc {'kind':'aside'}            -> 201",
+	     "receipt A +5 A@qc +5 A@bo +5                         -> 201",
+	     "reserve R1 A=5 confirm=true                          -> 201",
+	     "adjust  A -1 short=backorder                         -> 400 field=lines[0].to",
+	     "count   A@west=1 A=1 short=backorder                 -> 400 field=lines[1].to",
+	     "count   A=1 to=bo                                    -> 400 field=lines[0].to",
+	     "count   A=1 short=other to=bo                        -> 400 field=lines[0].short",
+	     "receipt A +1 short=backorder to=bo                   -> 400",
+	     "adjust  A -1 short=backorder to=bo A -1              -> 400 field=lines",
+	     "adjust  A -1 short=backorder to=none                 -> 422 unknown_location lines[0].to=none",
+	     "adjust  A -1 short=backorder to=qc                   -> 422 wrong_kind lines[0].to=qc",
+	     "adjust  A@qc -1 short=backorder to=bo                -> 422 wrong_kind lines[0].location=qc",
+	     "adjust  A@bo -1 short=backorder to=bo                -> 422 wrong_kind lines[0].location=bo",
+	     "adjust  GHOST -1 short=backorder to=bo               -> 422 unknown_sku",
+	     "adjust  A@none -1 short=backorder to=bo              -> 409 short",
+	     "adjust  A -6 short=backorder to=bo                   -> 409 short A requested=6 available=0",
+	     "adjust  A -1 short=backorder to=bo A@qc -6           -> 409 short lines=1 lines[0].location=qc",
+	     "claim   settle w                                     -> 201 orders=R1",
+	     "adjust  A -1 short=backorder to=bo                   -> 409 short A requested=1 available=0",
+	     "count   A=4 short=backorder to=bo expected=5         -> 409 short A counted=4 reserved=5",
+	     "count   A=4 short=backorder to=bo expected=4         -> 409 count_mismatch",
+	     "give-back 1                                          -> 200",
+	     "count   A=4 short=backorder to=bo expected=5         -> 201 backordered=1",
+	     "run     audit                                        -> 0");
+}
+
+/* A hold past its time gives its units back first; buried, aside and told ones have their places. */
+Test(losses, know_the_line)
+{
+	flow(BO,
+	     "receipt A +20                                        -> 201",
+	     "reserve R1 A=1 confirm=true                          -> 201",
+	     "claim   settle w                                     -> 201 R1",
+	     "fail    1 R1=bury                                    -> buried=1",
+	     "tick    5",
+	     "reserve R2 A=1 confirm=true ship_after=+900          -> 201",
+	     "tick    5",
+	     "reserve H0 A=5 ttl=60                                -> 201",
+	     "tick    5",
+	     "reserve R3 A=1 A@bo=1 confirm=true                   -> 409 short",
+	     "receipt A@bo +1                                      -> 201",
+	     "reserve R3 A=1 A@bo=1 confirm=true waits_since=-600  -> 201",
+	     "reserve H1 A=1                                       -> 201",
+	     "tick    61",
+	     "count   A=4 short=backorder to=bo                    -> 201 A@main=-16 !backordered",
+	     "get     H0                                           -> expired",
+	     "count   A=3 short=backorder to=bo                    -> 201 backordered=1 backordered[0].order_id=H1",
+	     "count   A=2 short=backorder to=bo                    -> 201 backordered=1 backordered[0].order_id=R2",
+	     "count   A=1 short=backorder to=bo                    -> 201 backordered=1 backordered[0].order_id=R1",
+	     "count   A=0 short=backorder to=bo                    -> 201 backordered=1 backordered[0].order_id=R3",
+	     "get     R1                                           -> buried A@bo=1 lines[0].waiting=true",
+	     "get     R3                                           -> confirmed A@bo=2",
+	     "raw GET /v1/skus/A/waiting                           -> 200 items=R3,R1,R2,H1 end",
+	     "arrival A@bo>main=5                                  -> 201 lines[0].filled=5",
+	     "get     R1                                           -> buried A=1",
+	     "claim   settle w                                     -> 201 orders=R3",
+	     "tick    900",
+	     "claim   settle w                                     -> 201 orders=R2",
+	     "run     audit                                        -> 0");
+}
+
+/* Whoever is locked, or has changed since he was picked, is passed over, and others lose theirs. */
+Test(losses, pass_over_who_is_locked)
+{
+	flow_begin();
+	flow_steps("serve   --lanes 2",
+	           BO,
+	           "receipt A +4                                  -> 201",
+	           "reserve R1 A=1                                -> 201",
+	           "reserve R2 A=1                                -> 201",
+	           "reserve R3 A=1                                -> 201",
+	           "reserve R4 A=1                                -> 201");
+	trap_lock("SELECT 1 FROM reservation WHERE order_id = 'R4' FOR UPDATE");
+	flow_step("count A=2 short=backorder to=bo -> 201 backordered=2 backordered[0].order_id=R2"
+	          " backordered[1].order_id=R3");
+	flow_step("count A=0 short=backorder to=bo -> 503 busy");
+	trap_unlock();
+	flow_steps("count   A=0 short=backorder to=bo             -> 201 backordered=2",
+	           "sku     A -> available=0 reserved=0 on_hand=0 @bo reserved=4",
+	           "run     audit                                 -> 0");
+	flow_end();
+}
+
+/* Who would be more than may be is told, and the rest goes under another id; an order counts once. */
+Test(losses, of_many_orders)
+{
+	flow_begin();
+	flow_steps("serve   --lanes 2",
+	           BO);
+	flow_orders("R", 1100);
+	flow_steps("count   A=0 short=backorder to=bo             -> 409 limit lines=1 A backorderable=1000",
+	           "adjust  A -1000 short=backorder to=bo         -> 201 backordered=1000 A@bo=1000",
+	           "count   A=0 short=backorder to=bo             -> 201 backordered=100",
+	           "raw GET /v1/skus/A/waiting?limit=2            -> 200 items=R0,R1",
+	           "sku     A -> available=0 reserved=0 @bo reserved=1100",
+	           "run     audit                                 -> 0");
+	flow_end();
+}
+
+/* Everything that may happen to an order that loses units at that moment, through two services. */
+Test(losses, races)
+{
+	struct race *one;
+
+	flow_begin();
+	flow_step("serve --lanes 2 --jobs=expire,settle,reap");
+	flow_step("second --lanes 2 --slot 5 --jobs=expire,settle");
+	flow_steps(BO,
+	           "raw PUT /v1/locations/main {'waits_at':'bo'} -> 201",
+	           "receipt A +400 A@west +100                   -> 201",
+	           "race 4*50 reserve R# A=2 A@west=1 ttl=5      -> *x 201 | *x 409");
+	one = flow_race("4*60", "adjust L# A -2 short=backorder || count A@west=60 short=backorder to=bo"
+	                        " || adjust M# A -1 A@west -1 short=backorder to=bo || arrival N# A@bo>main=3");
+	flow_step("race 8*200 confirm R# || release R# || split R# S# A=1 || reserve Q# A=2 replaces=R# confirm=true"
+	          " || extend R# ttl=5 || raw POST /v1/reservations/R#/settle || confirm S#"
+	          " || claim settle w limit=3 lease=1 -> *x 200 | *x 200 replayed | *x 201 | *x 204 | *x 404 | *x 409"
+	          " | *x 422");
+	trap_raced(one, "*x 201 | *x 409 | *x 503");
+	flow_steps("run audit                                     -> 0",
+	           "race 4*50 release R# || release S#            -> *x 200 | *x 200 replayed | *x 404 | *x 409",
+	           "receipt A +800                                -> 201",
+	           "wait:16 sql SELECT COUNT(*) FROM waiting_line -> 0",
+	           "wait:16 sql SELECT COUNT(*) FROM reservation WHERE state = 2 -> 0",
+	           "run audit                                     -> 0");
+	flow_end();
+}
+
+/* A hold is confirmed at the instant in which it loses its unit: it waits, and no worker gets it before another came.
+ */
+Test(losses, a_confirmation_at_that_instant)
+{
+	enum { INSTANTS = 40 };
+
+	flow_begin();
+	flow_step("serve --lanes 2");
+	flow_step("second --lanes 2 --slot 5");
+	flow_step(BO);
+	flow_step("receipt A@west +%d -> 201", INSTANTS);
+	for (int i = 0; i < INSTANTS; i++) {
+		flow_step("receipt A +1 -> 201");
+		flow_step("reserve R%d A=1 A@west=1 -> 201 held", i);
+		flow_step("race 2 confirm R%d || count A=0 short=backorder to=bo"
+		          " -> 1x 200 confirmed | 1x 201 backordered=1",
+		          i);
+		flow_step("get R%d -> confirmed lines=2 A@bo=1 A@west=1", i);
+	}
+	flow_step("claim settle w limit=1000 -> 204");
+	flow_end();
+}
+
+/* Holds the movement at the statement with this text, until the steps are done through another service. */
+static void loss_between(const char *text, const char *loss, const char *const *steps, const char *came)
+{
+	struct proxy *proxy;
+	struct race  *race;
+
+	flow_begin();
+	proxy = proxy_open(flow_scratch());
+	flow_steps("serve    --lanes 1",
+	           "second   --lanes 1 --slot 5",
+	           BO,
+	           "receipt  A +3                                 -> 201",
+	           "reserve  R1 A=1 confirm=true                  -> 201",
+	           "reserve  R2 A=1 confirm=true                  -> 201",
+	           "reserve  R3 A=1                               -> 201");
+	proxy_arm(proxy, BREACH_WAIT, text);
+	race = flow_race("1", loss);
+	cr_expect(proxy_struck(proxy), "there is no %s", text);
+	flow_each(steps);
+	proxy_go_on(proxy);
+	trap_raced(race, came);
+	flow_step("run audit -> 0");
+	flow_end();
+	proxy_close(proxy);
+}
+
+#define LOCKS "ORDER BY reservation_id FOR UPDATE SKIP LOCKED"
+
+/* Whoever changes at that moment is passed over. */
+Test(losses, of_who_was_confirmed_meanwhile)
+{
+	static const char *const steps[] = {"@2 confirm R3 -> 200 confirmed", NULL};
+
+	loss_between(LOCKS, "count L1 A=2 short=backorder to=bo", steps,
+	             "1x 201 backordered=1 backordered[0].order_id=R2");
+}
+
+Test(losses, of_who_was_claimed_meanwhile)
+{
+	static const char *const steps[] = {"@2 claim settle w -> 201 orders=R1,R2", NULL};
+
+	loss_between(LOCKS, "count L1 A=1 short=backorder to=bo", steps, "1x 409 short A counted=1 reserved=3");
+}
+
+/* What was released is free, and goes first. */
+Test(losses, of_who_was_released_meanwhile)
+{
+	static const char *const steps[] = {"@2 release R3 -> 200 released", NULL};
+
+	loss_between(LOCKS, "count L1 A=2 short=backorder to=bo", steps, "1x 201 A@main=-1 !backordered");
+}
+
+/* A service is killed in the middle of it: nothing was done; and right behind the COMMIT: all was. */
+Test(losses, of_a_service_that_is_killed)
+{
+	struct proxy *proxy;
+	struct race  *race;
+
+	flow_begin();
+	proxy = proxy_open(flow_scratch());
+	flow_steps("serve    --lanes 1",
+	           BO,
+	           "receipt  A +3                                   -> 201",
+	           "reserve  R1 A=3 confirm=true                    -> 201");
+	proxy_arm(proxy, BREACH_WAIT, "INSERT INTO movement_backorder");
+	race = flow_race("1", "count L1 A=1 short=backorder to=bo");
+	cr_expect(proxy_struck(proxy));
+	flow_step("kill");
+	proxy_go_on(proxy);
+	trap_raced(race, "1x lost");
+	flow_steps("movement L1                                     -> 404",
+	           "get      R1                                      -> confirmed A=3",
+	           "run      audit                                   -> 0",
+	           "count    L1 A=1 short=backorder to=bo            -> 201 backordered=1 backordered[0].qty=2",
+	           "kill",
+	           "count    L1 A=1 short=backorder to=bo            -> 200 replayed backordered=1 A@bo=2",
+	           "get      R1                                      -> confirmed A@bo=2 A@main=1",
+	           "run      audit                                   -> 0");
+	flow_end();
+	proxy_close(proxy);
+}

@@ -1,0 +1,218 @@
+/* server.c - see server.h. */
+#include "engine/base/clock.h"
+#include "tests/kit/server.h"
+
+#include "engine/db/embedded.h"
+#include "tests/kit/scratch.h"
+
+#include <arpa/inet.h>
+#include <criterion/criterion.h>
+#include <ctype.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { START_MS = 30000, PAUSE_US = 20000, WORDS_MAX = 80, CONNECTIONS = 1000 };
+
+void server_make(struct server *s, const char *const *sql)
+{
+	char             data[80], why[1024];
+	struct embedded *embedded;
+	struct db       *db;
+
+	*s = (struct server){0};
+	scratch_folder(s->dir, sizeof(s->dir));
+	snprintf(data, sizeof(data), "%s/var", s->dir);
+	snprintf(s->socket, sizeof(s->socket), "%s/var/own.sock", s->dir);
+	cr_assert(embedded_open(&embedded, data, EMBEDDED_MAKE, why, sizeof(why)) == EXIT_DONE, "%s", why);
+	db = db_new_alone(embedded_target(embedded));
+	cr_assert(db_connect(db), "%s", db_error(db));
+	for (; sql && *sql; sql++)
+		cr_assert(db_text(db, *sql, NULL, NULL) == DB_OK, "%s", db_error(db));
+	db_free(db);
+	embedded_close(embedded);
+	cr_assert(chmod(data, 0755) == 0); /* an account of a test gets to the socket */
+}
+
+/* Words that every server here is started with; those of the test come behind. */
+static void server_run(const struct server *s, const char *const *options)
+{
+	char        data[100], socket[120];
+	struct stat st;
+	const char *argv[WORDS_MAX] = {"mariadbd",
+	                               "--no-defaults",
+	                               data,
+	                               socket,
+	                               "--skip-name-resolve",
+	                               "--log-error=../mariadbd.log",
+	                               "--innodb-log-file-size=512M",
+	                               "--innodb-use-native-aio=OFF",
+	                               "--skip-networking",
+	                               "--tmpdir=../tmp"};
+	size_t      n = 10;
+
+	snprintf(data, sizeof(data), "--datadir=%s/var/db", s->dir);
+	snprintf(socket, sizeof(socket), "--socket=%s", s->socket);
+	for (; *options && n < WORDS_MAX - 2; options++)
+		argv[n++] = *options;
+	if (stat(strchr(data, '=') + 1, &st) != 0)
+		_exit(126);
+	if (st.st_uid == 0)
+		argv[n] = "--user=root";
+	if (geteuid() == 0 && (setgid(st.st_gid) != 0 || setuid(st.st_uid) != 0))
+		_exit(126);
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* a change of account clears it */
+	dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
+	close_range(STDERR_FILENO + 1, ~0U, 0);
+	execvp(argv[0], (char *const *)argv);
+	execv("/usr/sbin/mariadbd", (char *const *)argv);
+	_exit(127);
+}
+
+void server_start(struct server *s, const char *const *options)
+{
+	struct db_target to = {.user = "root"};
+	struct db       *db;
+
+	s->pid = fork();
+	if (s->pid == 0)
+		server_run(s, options);
+	snprintf(to.socket, sizeof(to.socket), "%s", s->socket);
+	db = db_new_alone(&to);
+	for (int64_t until = clock_ms() + START_MS; !db_connect(db); usleep(PAUSE_US))
+		cr_assert(clock_ms() < until && waitpid(s->pid, NULL, WNOHANG) == 0, "the server: %s", db_error(db));
+	db_free(db);
+}
+
+static void log_path(const struct server *s, const char *before, char *to, size_t size)
+{
+	snprintf(to, size, "%s%s/var/all.log", before, s->dir); /* the account of the server writes there */
+}
+
+void server_start_logged(struct server *s)
+{
+	char option[200];
+
+	log_path(s, "--general-log-file=", option, sizeof(option));
+	server_start(s, (const char *const[]){"--general-log=1", option, NULL});
+}
+
+/* The general log's next line: its connection, and what was sent; false at the end. */
+static bool statement_next(FILE *log, char *line, size_t size, unsigned long *id, const char **sent)
+{
+	while (fgets(line, (int)size, log)) {
+		const char *word = strstr(line, " Query\t"), *from;
+
+		word = word ? word : strstr(line, " Execute\t");
+		for (from = word; from && from > line && isdigit((unsigned char)from[-1]); from--)
+			;
+		if (!word || from == word)
+			continue;
+		*id = strtoul(from, NULL, 10);
+		*sent = strchr(word, '\t') + 1;
+		return true;
+	}
+	return false;
+}
+
+/* Chores have connections of their own, which say nothing of an order's rows. What is looked for by its words counts
+ * wherever it was sent. */
+static bool statement_counts(const char *sent, const char *words)
+{
+	return (*words && strstr(sent, words)) ||
+	       ((strstr(sent, "reservation") || strstr(sent, "INTO movement ")) && !strstr(sent, "FROM arrival_open"));
+}
+
+int server_statements(const struct server *s, const char *words, struct text *said)
+{
+	static long   at;
+	bool          own[CONNECTIONS] = {false}, looked[CONNECTIONS] = {false};
+	char          path[200], line[4000];
+	unsigned long id;
+	const char   *sent;
+	int           count = 0;
+	FILE         *log;
+
+	log_path(s, "", path, sizeof(path));
+	log = fopen(path, "re");
+	cr_assert(log && fseek(log, words ? at : 0, words ? SEEK_SET : SEEK_END) == 0, "%s", path);
+	if (!words)
+		at = ftell(log);
+	while (words && statement_next(log, line, sizeof(line), &id, &sent)) {
+		cr_assert_lt(id, CONNECTIONS);
+		own[id] = own[id] || statement_counts(sent, words);
+	}
+	fseek(log, at, SEEK_SET);
+	while (words && statement_next(log, line, sizeof(line), &id, &sent)) {
+		/* a lane that waits looks at the schema's version, and ends that */
+		bool ends = looked[id] && strncmp(sent, "ROLLBACK", 8) == 0;
+
+		looked[id] = strstr(sent, "FROM schema_version");
+		if (!own[id] || looked[id] || ends || !strstr(sent, words))
+			continue;
+		count++;
+		if (said)
+			text_add(said, sent);
+	}
+	fclose(log);
+	return count;
+}
+
+void server_stop(struct server *s)
+{
+	if (s->pid) {
+		kill(s->pid, SIGTERM);
+		waitpid(s->pid, NULL, 0);
+	}
+	s->pid = 0;
+}
+
+static int path_remove(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st, (void)type, (void)at;
+	return remove(path);
+}
+
+void server_remove(struct server *s)
+{
+	server_stop(s);
+	if (*s->dir)
+		nftw(s->dir, path_remove, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+void server_use(const struct server *s)
+{
+	setenv(SCRATCH_SOCKET, s->socket, 1);
+	setenv(SCRATCH_USER, "root", 1);
+}
+
+struct db *server_connect(const struct server *s, const char *database)
+{
+	struct db_target to = {.user = "root"};
+	struct db       *db;
+
+	snprintf(to.socket, sizeof(to.socket), "%s", s->socket);
+	snprintf(to.database, sizeof(to.database), "%s", database);
+	db = db_new_alone(&to);
+	cr_assert(db_connect(db), "%s", db_error(db));
+	return db;
+}
+
+int server_port(void)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+	socklen_t          len = sizeof(at);
+	int                fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	cr_assert(bind(fd, (struct sockaddr *)&at, len) == 0 && getsockname(fd, (struct sockaddr *)&at, &len) == 0);
+	close(fd);
+	return ntohs(at.sin_port);
+}

@@ -1,0 +1,193 @@
+/* trap.c - see trap.h. */
+#include "engine/base/clock.h"
+#include "tests/lang/trap.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { UNTIL_MS = 10000, PAUSE_US = 10000, QUEUE_US = 300000, GATE_US = 500000 };
+
+static struct db *holder; /* has the locks; NULL: there are none */
+
+/* ---- the database */
+
+static void number_keep(void *arg, const struct db_row *row)
+{
+	*(int64_t *)arg = db_int(row, 0);
+}
+
+static int64_t sql_run(struct db *db, const char *format, va_list ap)
+{
+	char    sql[1024];
+	int64_t number = 0;
+	int     n = vsnprintf(sql, sizeof(sql), format, ap);
+
+	assert(n > 0 && (size_t)n < sizeof(sql));
+	if (db_text(db, sql, number_keep, &number) != DB_OK)
+		cr_assert_fail("%s: %s", sql, db_error(db));
+	return number;
+}
+
+void trap_sql(const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	sql_run(flow_scratch()->db, format, ap);
+	va_end(ap);
+}
+
+int64_t trap_number(const char *format, ...)
+{
+	va_list ap;
+	int64_t number;
+
+	va_start(ap, format);
+	number = sql_run(flow_scratch()->db, format, ap);
+	va_end(ap);
+	return number;
+}
+
+/* ---- locks */
+
+static void holder_open(void)
+{
+	struct db_target to = flow_scratch()->target;
+
+	snprintf(to.database, sizeof(to.database), "%s", flow_scratch()->name);
+	holder = db_new_alone(&to);
+	if (!db_connect(holder) || db_text(holder, "SET SESSION idle_transaction_timeout = 0", NULL, NULL) != DB_OK ||
+	    db_text(holder, "START TRANSACTION", NULL, NULL) != DB_OK)
+		cr_assert_fail("cannot lock: %s", db_error(holder));
+}
+
+void trap_lock(const char *format, ...)
+{
+	va_list ap;
+
+	if (!holder)
+		holder_open();
+	va_start(ap, format);
+	sql_run(holder, format, ap);
+	va_end(ap);
+}
+
+void trap_unlock(void)
+{
+	if (db_text(holder, "COMMIT", NULL, NULL) != DB_OK)
+		cr_assert_fail("cannot unlock: %s", db_error(holder));
+	db_free(holder);
+	holder = NULL;
+}
+
+/* Not by information_schema.innodb_trx, which shows nothing new while somebody reads it more often than every 0.1 s. */
+int64_t trap_waiter(void)
+{
+	int64_t until = clock_ms() + UNTIL_MS, id = 0;
+
+	while (!id && clock_ms() < until) {
+		usleep(PAUSE_US);
+		id = trap_number("SELECT MAX(id) FROM information_schema.processlist WHERE db = DATABASE()"
+		                 " AND id <> CONNECTION_ID() AND command IN ('Query', 'Execute') AND time_ms > 100");
+	}
+	if (!id)
+		flow_fail("no statement waits");
+	return id;
+}
+
+/* ---- races */
+
+void trap_raced(struct race *race, const char *expectation)
+{
+	struct text why = {0};
+
+	race_finish(race, NULL);
+	if (!race_meets(race, expectation, &why))
+		flow_fail("a race expects %.600s\nbut     %.3000s", expectation, why.data);
+	race_free(race);
+	text_fini(&why);
+}
+
+struct race *trap_race_of_waiters(const char *shape, const char *steps)
+{
+	struct race *race;
+
+	trap_sql("START TRANSACTION");
+	trap_sql("SELECT MIN(writer_id) FROM log_writer FOR UPDATE");
+	race = flow_race(shape, steps);
+	usleep(QUEUE_US);
+	trap_sql("COMMIT");
+	return race;
+}
+
+/* ---- gates */
+
+void trap_gate(const char *path)
+{
+	FILE *file = fopen(path, "w");
+
+	cr_assert(file && fclose(file) == 0, "%s", path);
+	usleep(GATE_US);
+}
+
+void trap_file(const char *path)
+{
+	for (int i = 0; i < 3000 && access(path, F_OK) != 0; i++)
+		usleep(10000);
+	cr_assert_eq(access(path, F_OK), 0, "%s: nobody made it", path);
+}
+
+static void begun_path(char *path, size_t size)
+{
+	snprintf(path, size, "%s/%s.begun", scratch_dir(), flow_scratch()->name);
+}
+
+void trap_exec(const char *format, ...)
+{
+	char    path[300], body[1000];
+	va_list ap;
+	int     n;
+
+	va_start(ap, format);
+	n = vsnprintf(body, sizeof(body), format, ap);
+	va_end(ap);
+	cr_assert(n > 0 && (size_t)n < sizeof(body));
+	begun_path(path, sizeof(path));
+	unlink(path);
+	flow_step("exec touch %s; %s", path, body);
+}
+
+void trap_begun(void)
+{
+	char path[300];
+
+	begun_path(path, sizeof(path));
+	trap_file(path);
+}
+
+/* ---- figures */
+
+int64_t trap_metric(int program, const char *name)
+{
+	struct client client;
+	struct call   call = {.method = "GET"};
+	struct answer answer = {0};
+	struct text   line = {0};
+	const char   *at;
+	int64_t       value = -1;
+
+	client_open(&client, flow_port(program));
+	text_add(&call.path, "/metrics");
+	client_call(&client, &call, &answer);
+	text_format(&line, "\n%s ", name);
+	at = answer.body.data ? strstr(answer.body.data, line.data) : NULL;
+	if (at)
+		value = strtoll(at + line.len, NULL, 10);
+	client_close(&client);
+	call_fini(&call);
+	answer_fini(&answer);
+	text_fini(&line);
+	return value;
+}

@@ -1,0 +1,35 @@
+/* trap.h - traps that a test sets for the service, inside of a flow: rows that somebody else locks for as long as the
+ * test likes, statements and figures of the database, races that go on meanwhile. Main thread only. */
+#ifndef TESTS_TRAP_H
+#define TESTS_TRAP_H
+
+#include "tests/lang/flow.h"
+
+/* SQL in the test's database, by itself. A number: the first column of the first row, 0 without one. */
+void    trap_sql(const char *format, ...) PRINTF(1, 2);
+int64_t trap_number(const char *format, ...) PRINTF(1, 2);
+/* For trap_lock: the slots of a sku. */
+#define SLOTS_OF(code) "SELECT slot FROM stock_slot JOIN sku USING (sku_id) WHERE code = '" code "' FOR UPDATE"
+/* Locks what the statement locks, in a transaction of somebody else that stays open until trap_unlock commits it. */
+void trap_lock(const char *format, ...) PRINTF(1, 2);
+void trap_unlock(void);
+/* Waits 10 s at most until a statement of the service has been running for 0.1 s, so that it must be waiting for a
+ * lock; gives the number of its connection. Otherwise the test fails. */
+int64_t trap_waiter(void);
+/* Makes the file that a program waits for (GATE, steps.h), and gives the program half a second to go on. */
+void trap_gate(const char *path);
+/* Waits 30 s at most until there is a file. */
+void trap_file(const char *path);
+/* Workers start this program (of the shell) from now on; trap_begun waits until it runs. A task that is open may still
+ * be on its way to its worker. */
+void trap_exec(const char *format, ...) PRINTF(1, 2);
+void trap_begun(void);
+/* Waits for the end of a race, judges it and frees it. */
+void trap_raced(struct race *race, const char *expectation);
+/* A race of which all calls wait together, so that a few come in one batch, and of many half: the lane's own row is
+ * locked until they do. With one lane. */
+struct race *trap_race_of_waiters(const char *shape, const char *steps);
+/* The value of a sample of /metrics of a program (0 is the first); -1: it is not there. */
+int64_t trap_metric(int program, const char *name);
+
+#endif
