@@ -4,16 +4,20 @@
  *     └ build/test                  environment: Criterion, which runs each test in
  *         └ a process for each test
  *
- * The parent only waits and cleans up, so that neither a crash nor Ctrl-C leaves a server behind. With the environment
- * already set (HOLDFAST_TEST_SOCKET, _USER, _DIR) the tests use that server. TMPDIR is where the folder is made.
+ * The parent measures how slow the machine is (kit/patience.h), shows how far the tests are (report.h), runs those that
+ * failed once more, one after the other, and cleans up, so that neither a crash nor Ctrl-C leaves a server behind. What
+ * the tests print goes to the file build/test.log, beside the program. With the environment already set
+ * (HOLDFAST_TEST_SOCKET, _USER, _DIR) the tests use that server. TMPDIR is where the folder is made.
  * HOLDFAST_TEST_TIMEOUT_S is what a test may take at most: drills of many rounds need more than the usual. */
 #include "engine/base/log.h"
 #include "engine/base/text.h"
 #include "engine/db/embedded.h"
+#include "tests/kit/patience.h"
 #include "tests/kit/scratch.h"
+#include "tests/report.h"
 
 #include <criterion/criterion.h>
-#include <criterion/hooks.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,14 +30,16 @@
 
 #define SHARED_MEMORY       "/dev/shm"
 #define SHARED_MEMORY_BYTES (8ull << 30)
+#define REPORT_FD           "HOLDFAST_TEST_REPORT" /* of the child: the number of the pipe */
 
 enum { TEST_TIMEOUT_S = 300, LARGE_TIMEOUT_S = 3600 };
 
-static volatile sig_atomic_t child;
+static volatile sig_atomic_t child, interrupted;
 
 /* Ctrl-C reaches the child anyway; a SIGTERM for us alone is passed on. */
 static void pass_on(int sig)
 {
+	interrupted = 1;
 	if (sig == SIGTERM && child > 0)
 		kill((pid_t)child, SIGTERM);
 }
@@ -44,22 +50,62 @@ static int remove_one(const char *path, const struct stat *st, int flag, struct 
 	return remove(path);
 }
 
-static void run_child(char **argv)
+/* Runs the tests in a child, whose report comes through a pipe; gives its exit status. */
+static int run_child(char **argv, const char *log, struct report *report)
 {
-	int   status = 0;
+	int   status = 0, ends[2];
+	char  number[20];
 	pid_t pid;
 
-	signal(SIGINT, pass_on);
-	signal(SIGTERM, pass_on);
+	if (pipe(ends) != 0)
+		return EXIT_TROUBLE;
+	snprintf(number, sizeof(number), "%d", ends[1]);
+	setenv(REPORT_FD, number, 1);
+	fflush(NULL);
 	pid = fork();
 	if (pid == 0) {
-		execv("/proc/self/exe", argv);
+		int to = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+
+		close(ends[0]);
+		if (to >= 0 && dup2(to, STDOUT_FILENO) >= 0 && dup2(to, STDERR_FILENO) >= 0)
+			execv("/proc/self/exe", argv);
 		_exit(127);
 	}
 	child = pid;
+	close(ends[1]);
+	report_read(report, ends[0]);
+	close(ends[0]);
 	while (waitpid(pid, &status, 0) != pid)
 		; /* interrupted by a signal: the child decides when it ends */
-	child = WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_TROUBLE;
+	child = 0;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_TROUBLE;
+}
+
+/* All tests, and those that failed once more, alone. Returns the exit status. */
+static int run_tests(char **argv)
+{
+	struct report report = {0};
+	char          log[300], *failed;
+	int           status;
+
+	snprintf(log, sizeof(log), "%s.log", argv[0]);
+	unlink(log);
+	signal(SIGINT, pass_on);
+	signal(SIGTERM, pass_on);
+	status = run_child(argv, log, &report);
+	failed = interrupted ? NULL : report_failed(&report);
+	if (failed) {
+		char *again[] = {argv[0], (char *)"--jobs", (char *)"1", (char *)"--filter", failed, NULL};
+
+		report.again = true;
+		status = run_child(again, log, &report);
+		free(failed);
+	}
+	if (report.expected == 0 && status != EXIT_DONE)
+		say("the tests ended with %d before the first one: see %s", status, log);
+	status = report_show(&report, log) ? EXIT_DONE : EXIT_TROUBLE;
+	report_fini(&report);
+	return status;
 }
 
 /* Databases of tests last for seconds, and no test pulls a machine's plug: where memory has room they lie there, which
@@ -75,8 +121,9 @@ static bool roomy(const char *dir, unsigned long long bytes)
 /* Starts the server, runs the tests against it in a child, stops it. Returns the exit status. */
 static int supervise(char **argv)
 {
-	char             dir[200], data[240], why[300];
+	char             dir[200], path[240], why[300];
 	struct embedded *server;
+	int              status;
 
 	setenv("TMPDIR", roomy(SHARED_MEMORY, SHARED_MEMORY_BYTES) ? SHARED_MEMORY : "/tmp", 0);
 	snprintf(dir, sizeof(dir), "%s/holdfast-test.XXXXXX", getenv("TMPDIR"));
@@ -84,59 +131,38 @@ static int supervise(char **argv)
 		say("cannot make a folder %s", dir);
 		return EXIT_UNAVAILABLE;
 	}
-	snprintf(data, sizeof(data), "%s/data", dir);
+	snprintf(path, sizeof(path), "%s/" PATIENCE_FILE, dir);
+	if (!patience_measure(path))
+		say("cannot measure how slow the machine is: limits of time are those of a quiet one");
+	snprintf(path, sizeof(path), "%s/data", dir);
 	if (chmod(dir, 0711) != 0) /* the server's own user, where we are root, has to get to its folder */
 		say("cannot open the way into %s", dir);
-	log_level = LOG_WARN; /* so that the last line of a run is Criterion's */
-	if (embedded_open(&server, data, EMBEDDED_MAKE, why, sizeof(why)) != EXIT_DONE) {
+	log_level = LOG_WARN; /* so that the last line of a run is the report's */
+	if (embedded_open(&server, path, EMBEDDED_MAKE, why, sizeof(why)) != EXIT_DONE) {
 		say("%s", why);
 		return EXIT_UNAVAILABLE;
 	}
 	setenv(SCRATCH_DIR, dir, 1);
 	setenv(SCRATCH_SOCKET, embedded_target(server)->socket, 1);
 	setenv(SCRATCH_USER, embedded_target(server)->user, 1);
-	run_child(argv);
+	status = run_tests(argv);
 	embedded_close(server);
 	if (nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0)
 		say("%s is left", dir);
-	return (int)child;
+	return status;
 }
 
-/* A test that timed out or crashed has no failed assert: its name alone is said. */
-static void tell_failed(const struct criterion_test_stats *t, struct text *to)
+/* In the child: Criterion, whose report goes to the parent where there is one. */
+static int run_here(struct criterion_test_set *tests, const char *report_fd)
 {
-	text_format(to, "    %s/%s%s\n", t->test->category, t->test->name, t->timed_out ? ": timed out" : "");
-	for (const struct criterion_assert_stats *a = t->asserts; a; a = a->next)
-		if (!a->passed)
-			text_format(to, "        %s:%u: %.4000s\n", a->file, a->line, a->message ? a->message : "");
-}
+	if (report_fd) {
+		int fd = atoi(report_fd);
 
-/* What was skipped and what failed, again, behind all else: in a long report both are lost. A skipped test has proved
- * nothing, and Criterion's last line does not tell it from one that has passed. Tests that a filter leaves out are
- * disabled, and no matter here. */
-ReportHook(POST_ALL)(struct criterion_global_stats *all)
-{
-	size_t      skipped = 0, failed = 0;
-	struct text why = {0}, which = {0};
-
-	for (const struct criterion_suite_stats *s = all->suites; s; s = s->next)
-		for (const struct criterion_test_stats *t = s->tests; t; t = t->next) {
-			if (t->test_status == CR_STATUS_FAILED) {
-				tell_failed(t, &which);
-				failed++;
-			}
-			if (t->test_status == CR_STATUS_SKIPPED && !t->test->data->disabled) {
-				text_format(&why, "    %s/%s: %s\n", t->test->category, t->test->name,
-				            t->message ? t->message : "no reason given");
-				skipped++;
-			}
-		}
-	printf("%zu skipped\n%s", skipped, why.data ? why.data : "");
-	if (failed > 0)
-		printf("%zu failed\n%s", failed, which.data);
-	fflush(stdout);
-	text_fini(&why);
-	text_fini(&which);
+		unsetenv(REPORT_FD);
+		fcntl(fd, F_SETFD, FD_CLOEXEC);
+		report_tell(fd);
+	}
+	return criterion_run_all_tests(tests) ? EXIT_DONE : EXIT_TROUBLE;
 }
 
 int main(int argc, char **argv)
@@ -152,8 +178,8 @@ int main(int argc, char **argv)
 	if (criterion_handle_args(argc, argv, true)) {
 		if (!getenv(SCRATCH_SOCKET))
 			status = supervise(argv);
-		else if (!criterion_run_all_tests(tests))
-			status = EXIT_TROUBLE;
+		else
+			status = run_here(tests, getenv(REPORT_FD));
 	}
 	criterion_finalize(tests);
 	fflush(NULL);

@@ -1,7 +1,7 @@
 /* events.c - see events.h. */
 #include "engine/base/clock.h"
 #include "engine/log/event_json.h"
-#include "events.h"
+#include "tests/kit/events.h"
 
 #include <stdio.h>
 #include <stdlib.h>

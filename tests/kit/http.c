@@ -1,6 +1,7 @@
 /* http.c - see http.h. */
 #include "engine/base/clock.h"
 #include "tests/kit/http.h"
+#include "tests/kit/patience.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -14,7 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { ANSWER_WAIT_MS = 30000 };
+enum { ANSWER_WAIT_MS = 3 * PATIENCE_MS };
 
 void call_fini(struct call *c)
 {
@@ -108,7 +109,7 @@ static void request_send(int fd, const struct text *request)
 		struct pollfd p = {.fd = fd, .events = POLLIN | POLLOUT};
 		ssize_t       n;
 
-		if (poll(&p, 1, ANSWER_WAIT_MS) <= 0 || (p.revents & POLLIN))
+		if (poll(&p, 1, patience_ms(ANSWER_WAIT_MS)) <= 0 || (p.revents & POLLIN))
 			return;
 		n = send(fd, request->data + sent, request->len - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n < 0 && errno != EAGAIN && errno != EINTR)
@@ -221,7 +222,7 @@ static void answer_none(struct answer *out, const char *why)
 void client_call(struct client *c, const struct call *call, struct answer *out)
 {
 	struct text request = {0}, in = {0};
-	int64_t     deadline = clock_ms() + ANSWER_WAIT_MS;
+	int64_t     deadline = clock_ms() + patience_ms(ANSWER_WAIT_MS);
 	bool        bodiless, whole;
 
 	answer_fini(out);

@@ -1,5 +1,6 @@
 /* inbox.c - see inbox.h. */
 #include "tests/kit/inbox.h"
+#include "tests/kit/patience.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 
@@ -214,9 +215,9 @@ struct received inbox_get(const char *path, size_t n)
 
 bool inbox_waits(const char *path, int status, size_t count, int wait_ms)
 {
-	int64_t until_ms = clock_ms() + wait_ms;
+	int64_t from_ms = clock_ms();
 
-	while (inbox_count(path, status) < count && clock_ms() < until_ms)
+	while (inbox_count(path, status) < count && !patience_is_over(from_ms, wait_ms))
 		usleep(PAUSE_US);
 	return inbox_count(path, status) >= count;
 }

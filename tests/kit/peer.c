@@ -1,6 +1,7 @@
 /* peer.c - see peer.h. */
 #include "engine/base/text.h"
 #include "tests/kit/peer.h"
+#include "tests/kit/patience.h"
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
@@ -12,12 +13,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { WAIT_S = 15 };
+enum { WAIT_MS = 3 * PATIENCE_MS / 2 };
 
 int peer_tcp(int port)
 {
 	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-	struct timeval     wait = {WAIT_S, 0};
+	struct timeval     wait = {patience_ms(WAIT_MS) / 1000, 0};
 	int                fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);

@@ -2,6 +2,7 @@
 #include "engine/base/clock.h"
 #include "tests/kit/program.h"
 #include "tests/lang/verb.h"
+#include "tests/kit/patience.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -14,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { WORDS_MAX = 40, START_MS = 40000, STOP_MS = 30000, RUN_MS = 60000, TAIL_BYTES = 3000, PAUSE_US = 2000 };
+enum { WORDS_MAX = 40, START_MS = 4 * PATIENCE_MS, STOP_MS = 3 * PATIENCE_MS, RUN_MS = 6 * PATIENCE_MS, TAIL_BYTES = 3000, PAUSE_US = 2000 };
 
 static const char *program_path(void)
 {
@@ -61,11 +62,11 @@ static pid_t program_fork(const char *log, const char *command)
 
 bool program_wait(pid_t pid, int wait_ms, int *status)
 {
-	int64_t deadline = clock_ms() + wait_ms;
+	int64_t from_ms = clock_ms();
 	int     raw;
 
 	while (waitpid(pid, &raw, WNOHANG) != pid) {
-		if (clock_ms() > deadline)
+		if (patience_is_over(from_ms, wait_ms))
 			return false;
 		usleep(PAUSE_US);
 	}
@@ -119,7 +120,7 @@ void program_start(struct program *p, const char *log, const char *url, const ch
 	char        command[1024];
 	struct text said = {0};
 	off_t       from = log_size(log);
-	int64_t     deadline = clock_ms() + START_MS;
+	int64_t     from_ms = clock_ms();
 	int         status;
 
 	assert(!p->pid);
@@ -131,7 +132,7 @@ void program_start(struct program *p, const char *log, const char *url, const ch
 		p->port = log_port(said.data);
 		if (!p->port && program_wait(p->pid, 0, &status))
 			cr_assert_fail("holdfast %s\nended with %d:\n%s", command, status, said.data);
-		if (!p->port && clock_ms() > deadline)
+		if (!p->port && patience_is_over(from_ms, START_MS))
 			cr_assert_fail("holdfast %s\nsays no port:\n%s", command, said.data ? said.data : "");
 	}
 	text_fini(&said);

@@ -21,17 +21,17 @@ struct program {
 /* `holdfast serve --db URL --listen 127.0.0.1:0 OPTIONS`, up to its line event=listening; its outputs are added to the
  * file `log`. `url` NULL: the options say where the database is. Ends the test if the line does not come. */
 void program_start(struct program *p, const char *log, const char *url, const char *options);
-/* SIGTERM, and it has to end with 0 in 30 s; otherwise false, and `why` holds what it did instead. */
+/* SIGTERM, and it has to end with 0 in 30 s (patience.h); otherwise false, and `why` holds what it did instead. */
 bool program_stop(struct program *p, struct text *why) MUST_CHECK;
 /* Only the signal; program_stop follows. */
 void program_terminate(struct program *p);
 /* kill -9. */
 void program_kill(struct program *p);
-/* Runs `holdfast COMMAND --db URL` to its end (60 s at most); returns its exit status, 128 + n after signal n. */
+/* Runs `holdfast COMMAND --db URL` to its end (60 s at most, patience.h); returns its exit status, 128 + n after signal n. */
 int program_run(const char *log, const char *url, const char *command);
 /* The same without waiting: its process, which is yours to wait for or to kill. */
 pid_t program_begin(const char *log, const char *url, const char *command);
-/* Waits for the end of a process. false: it is still running after `wait_ms`. */
+/* Waits for the end of a process. false: it is still running after `wait_ms` (patience.h). */
 bool program_wait(pid_t pid, int wait_ms, int *status);
 /* Adds the last lines of a log, or all of it. */
 void program_log_tail(const char *log, struct text *to);

@@ -2,6 +2,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "tests/kit/proxy.h"
+#include "tests/kit/patience.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -12,7 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { PAIRS = 32, WAIT_MS = 10000, POLL_MS = 20, CHUNK = 1 << 20, TORN_BYTES = 1100, WRONG_TIMES = 2, WRONG_MS = 100 };
+enum { PAIRS = 32, WAIT_MS = PATIENCE_MS, POLL_MS = 20, CHUNK = 1 << 20, TORN_BYTES = 1100, WRONG_TIMES = 2, WRONG_MS = 100 };
 
 /* Stands in what a lane prepares, and nobody else. */
 #define OF_A_LANE "batch_no = ?, ops = ops + ?"
@@ -401,7 +402,7 @@ bool proxy_struck(struct proxy *p)
 {
 	bool struck = false;
 
-	for (int64_t until = clock_ms() + WAIT_MS; !struck && clock_ms() < until; usleep(2000)) {
+	for (int64_t from_ms = clock_ms(); !struck && !patience_is_over(from_ms, WAIT_MS); usleep(2000)) {
 		pthread_mutex_lock(&p->lock);
 		struck = p->struck;
 		pthread_mutex_unlock(&p->lock);
@@ -419,7 +420,7 @@ bool proxy_deliver(struct proxy *p)
 	if (kept) {
 		answer = (struct pollfd){.fd = p->late_server, .events = POLLIN};
 		send_all(p->late_server, p->late.data, p->late.len);
-		kept = poll(&answer, 1, WAIT_MS) == 1;
+		kept = poll(&answer, 1, patience_ms(WAIT_MS)) == 1;
 		side_close(&p->late_server);
 	}
 	pthread_mutex_unlock(&p->lock);

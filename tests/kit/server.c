@@ -4,6 +4,7 @@
 
 #include "engine/db/embedded.h"
 #include "tests/kit/scratch.h"
+#include "tests/kit/patience.h"
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
@@ -20,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { START_MS = 30000, PAUSE_US = 20000, WORDS_MAX = 80, CONNECTIONS = 1000 };
+enum { START_MS = 3 * PATIENCE_MS, PAUSE_US = 20000, WORDS_MAX = 80, CONNECTIONS = 1000 };
 
 void server_make(struct server *s, const char *const *sql)
 {
@@ -87,8 +88,8 @@ void server_start(struct server *s, const char *const *options)
 		server_run(s, options);
 	snprintf(to.socket, sizeof(to.socket), "%s", s->socket);
 	db = db_new_alone(&to);
-	for (int64_t until = clock_ms() + START_MS; !db_connect(db); usleep(PAUSE_US))
-		cr_assert(clock_ms() < until && waitpid(s->pid, NULL, WNOHANG) == 0, "the server: %s", db_error(db));
+	for (int64_t from_ms = clock_ms(); !db_connect(db); usleep(PAUSE_US))
+		cr_assert(!patience_is_over(from_ms, START_MS) && waitpid(s->pid, NULL, WNOHANG) == 0, "the server: %s", db_error(db));
 	db_free(db);
 }
 

@@ -4,6 +4,7 @@
 #include "engine/base/memory.h"
 #include "tests/lang/attack.h"
 #include "tests/kit/http.h"
+#include "tests/kit/patience.h"
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
@@ -26,7 +27,7 @@
 #endif
 #endif
 
-enum { SEND_MS = 5000, ANSWER_MS = 10000, MORE_MS = 150, CALLS_MAX = 100000, CALLS_MIN = 100, FINISH_MS = 20000 };
+enum { SEND_MS = PATIENCE_MS / 2, MORE_MS = 150, CALLS_MAX = 100000, CALLS_MIN = 100, FINISH_MS = 2 * PATIENCE_MS };
 
 int attack_open(int port)
 {
@@ -53,7 +54,7 @@ bool attack_send(int fd, const void *bytes, size_t len)
 	while (len > 0) {
 		ssize_t n;
 
-		if (poll(&p, 1, SEND_MS) <= 0)
+		if (poll(&p, 1, patience_ms(SEND_MS)) <= 0)
 			return false;
 		n = send(fd, at, len, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n < 0 && errno != EAGAIN)
@@ -72,7 +73,7 @@ bool attack_say(int fd, const char *text)
 bool attack_hear(int fd, int wait_ms, struct text *out)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
-	int64_t       until = clock_ms() + wait_ms;
+	int64_t       until = clock_ms() + (wait_ms = patience_ms(wait_ms));
 
 	text_add(out, "");
 	for (int64_t left = wait_ms; left >= 0; left = until - clock_ms()) {
@@ -91,10 +92,10 @@ bool attack_hear(int fd, int wait_ms, struct text *out)
 
 bool attack_hear_answers(int fd, int count, struct text *out)
 {
-	int64_t until = clock_ms() + ANSWER_MS;
+	int64_t from_ms = clock_ms();
 	bool    ended = false;
 
-	for (int status; !ended && attack_answers(out, &status) < count && clock_ms() < until;)
+	for (int status; !ended && attack_answers(out, &status) < count && !patience_is_over(from_ms, PATIENCE_MS);)
 		ended = attack_hear(fd, 20, out);
 	return ended || attack_hear(fd, MORE_MS, out);
 }

@@ -4,6 +4,7 @@
 #include "engine/base/json.h"
 #include "tests/lang/expect.h"
 #include "tests/kit/program.h"
+#include "tests/kit/patience.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>
@@ -12,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { END_MS = 30000, SAID_BYTES = 3000 };
+enum { END_MS = 3 * PATIENCE_MS, SAID_BYTES = 3000 };
 
 /* What follows the n-th word of a step, as it was written. */
 static const char *rest_after(const struct step *s, int n)

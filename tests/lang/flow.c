@@ -9,6 +9,7 @@
 #include "tests/kit/scratch.h"
 #include "tests/kit/server.h"
 #include "tests/lang/verb.h"
+#include "tests/kit/patience.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PROGRAMS = 2, WAIT_S = 10, WAIT_PAUSE_US = 50000, ENDED_MS = 30000, FAILURES_MAX = 25, SHOWN_BYTES = 1500 };
+enum { PROGRAMS = 2, WAIT_PAUSE_US = 20000, ENDED_MS = 3 * PATIENCE_MS, FAILURES_MAX = 25, SHOWN_BYTES = 1500 };
 
 /* One program and the connection to it. */
 struct runner {
@@ -62,6 +63,14 @@ static void step_fail(const char *step, const struct text *why, const struct ans
 {
 	flow_fail("step    %.300s\nbut     %.*s\nanswer  %.700s\n%.*s", step, SHOWN_BYTES, why->data ? why->data : "",
 	          a && a->head.data ? a->head.data : "none", SHOWN_BYTES, a && a->body.data ? a->body.data : "");
+}
+
+/* How long a step has been repeated in vain. */
+static void waited_write(struct text *why, int64_t from_ms, int wait_ms)
+{
+	if (wait_ms > 0)
+		text_format(why, "; it was asked again for %.1f s, on a machine that is %.1f times slower than a quiet one",
+		            (double)(clock_ms() - from_ms) / 1000, patience_factor());
 }
 
 /* ---- programs */
@@ -277,23 +286,25 @@ static bool control_run(int who, const struct step *s)
 	return false;
 }
 
-/* A command of the program, or SQL. Done again until it is as expected, for `wait_s` seconds at most. */
-static bool command_run(const struct step *s, int wait_s, const char *text)
+/* A command of the program, or SQL. Done again until it is as expected, for `wait_ms` at most. */
+static bool command_run(const struct step *s, int wait_ms, const char *text)
 {
 	struct text why = {0};
-	int64_t     deadline = clock_ms() + wait_s * 1000;
+	int64_t     from_ms = clock_ms();
 
 	if (!command_knows(s))
 		return false;
 	for (;;) {
 		text_reset(&why);
 		command_step(&f.commands, s, &why);
-		if (why.len == 0 || clock_ms() >= deadline)
+		if (why.len == 0 || patience_is_over(from_ms, wait_ms))
 			break;
 		usleep(WAIT_PAUSE_US);
 	}
-	if (why.len)
+	if (why.len) {
+		waited_write(&why, from_ms, wait_ms);
 		flow_fail("step    %s\nbut     %s", text, why.data);
+	}
 	text_fini(&why);
 	return true;
 }
@@ -357,15 +368,15 @@ static bool has_results(const char *verb)
 	return false;
 }
 
-/* Sends until the answer is as expected, at least once, for `wait_s` seconds at most. */
-static void request_run(int who, const struct step *s, int wait_s, const char *text)
+/* Sends until the answer is as expected, at least once, for `wait_ms` at most. */
+static void request_run(int who, const struct step *s, int wait_ms, const char *text)
 {
 	const char    *expectation = s->expectation ? s->expectation : "";
 	struct runner *r = runner_need(who);
 	struct call    call = {0};
 	struct answer  answer = {0};
 	struct text    why = {0};
-	int64_t        deadline = clock_ms() + wait_s * 1000;
+	int64_t        from_ms = clock_ms();
 	bool           good = verb_write(s, &call), batch = good && has_results(s->word[0]);
 
 	if (!good)
@@ -375,12 +386,14 @@ static void request_run(int who, const struct step *s, int wait_s, const char *t
 		client_call(&r->client, &call, &answer);
 		text_reset(&why);
 		good = expect_form(&call, &answer, &why) && expect_words(expectation, batch, &answer, &why);
-		if (good || clock_ms() >= deadline)
+		if (good || patience_is_over(from_ms, wait_ms))
 			break;
 		usleep(WAIT_PAUSE_US);
 	}
-	if (!good)
+	if (!good) {
+		waited_write(&why, from_ms, wait_ms);
 		step_fail(text, &why, &answer);
+	}
 	cursor_keep(&answer);
 	call_fini(&call);
 	answer_fini(&answer);
@@ -400,19 +413,19 @@ static void step_run(const char *text)
 {
 	const char *verb = text + strspn(text, " "), *after;
 	struct step s;
-	int         wait_s = 0, who = 0;
+	int         wait_ms = 0, who = 0;
 
 	after = prefix_skip(verb, "wait");
-	if (after != verb && sscanf(verb, "wait:%d", &wait_s) != 1)
-		wait_s = WAIT_S;
+	if (after != verb)
+		wait_ms = sscanf(verb, "wait:%d", &wait_ms) == 1 ? wait_ms * 1000 : PATIENCE_MS;
 	verb = prefix_skip(after, "@2");
 	who = verb != after;
 	step_read(&s, verb, -1);
 	s.cursor = f.cursor.data;
 	if (s.words == 0)
 		cr_assert_fail("an empty step");
-	if (!control_run(who, &s) && !command_run(&s, wait_s, text) && !race_run(&s, text))
-		request_run(who, &s, wait_s, text);
+	if (!control_run(who, &s) && !command_run(&s, wait_ms, text) && !race_run(&s, text))
+		request_run(who, &s, wait_ms, text);
 	step_fini(&s);
 }
 

@@ -50,7 +50,8 @@
  *   end W               it ends by itself, within 30 s; the expectation is like that of run
  *   exec CMD            workers from now on have this program (work --exec CMD); exec alone: none
  *   sql STATEMENT       in the test's database; the expectation is all that it gives: A,B C,D are two rows
- *   wait STEP           repeats it for 10 s at most until it is as expected;  wait:16 STEP for 16 s
+ *   wait STEP           repeats it for 10 s at most until it is as expected;  wait:16 STEP for 16 s. These are seconds
+ *                       of a quiet machine (kit/patience.h), as all limits of the steps are
  *   race SHAPE STEP [|| STEP]     from many threads at once, in turn to the programs that run and from the steps given.
  *                       SHAPE is THREADS or THREADS*CALLS; # in a step is the number of the call, from 0
  *

@@ -1,13 +1,14 @@
 /* trap.c - see trap.h. */
 #include "engine/base/clock.h"
 #include "tests/lang/trap.h"
+#include "tests/kit/patience.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { UNTIL_MS = 10000, PAUSE_US = 10000, QUEUE_US = 300000, GATE_US = 500000 };
+enum { FILE_MS = 3 * PATIENCE_MS, PAUSE_US = 10000, QUEUE_US = 300000, GATE_US = 500000 };
 
 static struct db *holder; /* has the locks; NULL: there are none */
 
@@ -85,9 +86,9 @@ void trap_unlock(void)
 /* Not by information_schema.innodb_trx, which shows nothing new while somebody reads it more often than every 0.1 s. */
 int64_t trap_waiter(void)
 {
-	int64_t until = clock_ms() + UNTIL_MS, id = 0;
+	int64_t from_ms = clock_ms(), id = 0;
 
-	while (!id && clock_ms() < until) {
+	while (!id && !patience_is_over(from_ms, PATIENCE_MS)) {
 		usleep(PAUSE_US);
 		id = trap_number("SELECT MAX(id) FROM information_schema.processlist WHERE db = DATABASE()"
 		                 " AND id <> CONNECTION_ID() AND command IN ('Query', 'Execute') AND time_ms > 100");
@@ -134,8 +135,8 @@ void trap_gate(const char *path)
 
 void trap_file(const char *path)
 {
-	for (int i = 0; i < 3000 && access(path, F_OK) != 0; i++)
-		usleep(10000);
+	for (int64_t from_ms = clock_ms(); !patience_is_over(from_ms, FILE_MS) && access(path, F_OK) != 0;)
+		usleep(PAUSE_US);
 	cr_assert_eq(access(path, F_OK), 0, "%s: nobody made it", path);
 }
 

@@ -3,7 +3,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "engine/log/event_json.h"
-#include "events.h"
+#include "tests/kit/events.h"
 
 #include <criterion/criterion.h>
 #include <limits.h>

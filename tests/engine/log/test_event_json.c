@@ -2,7 +2,7 @@
 #include "engine/base/json.h"
 #include "engine/base/memory.h"
 #include "engine/log/event_json.h"
-#include "events.h"
+#include "tests/kit/events.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
