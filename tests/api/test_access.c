@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { DELAY_MS = PATIENCE_MS / 5 };
+enum { DELAY_MS = PATIENCE_MS / 10 };
 
 static char file[300];
 
@@ -200,7 +200,7 @@ Test(access, failures_are_told)
 Test(access, drain_delay)
 {
 	flow_begin();
-	flow_step("serve --lanes 1 --drain-delay %d", patience_ms(DELAY_MS) / 1000);
+	flow_step("serve --lanes 1 --drain-delay %d", 1 + patience_ms(DELAY_MS) / 1000);
 	flow_steps("receipt A +10        -> 201",
 	           "raw GET /readyz      -> 200");
 	flow_terminate();

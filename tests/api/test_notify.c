@@ -65,8 +65,8 @@ static void hear(const char *expected)
 {
 	const char *text = heard(patience_ms(WAIT_MS));
 
-	cr_expect(text && strcmp(text, expected) == 0, "heard %s instead of %s, in %d ms", text ? text : "nothing", expected,
-	          patience_ms(WAIT_MS));
+	cr_expect(text && strcmp(text, expected) == 0, "heard %s instead of %s within %d ms", text ? text : "nothing",
+	          expected, patience_ms(WAIT_MS));
 }
 
 /* A service on a folder of its own; what it says is still to be heard. */
