@@ -116,7 +116,8 @@ Test(notify, watchdog)
 	for (int i = 0; i < 6; i++)
 		hear("WATCHDOG=1");
 	program_terminate(&program);
-	for (const char *text = heard(patience_ms(WAIT_MS)); text && strcmp(text, "STOPPING=1") != 0; text = heard(patience_ms(WAIT_MS)))
+	for (const char *text = heard(patience_ms(WAIT_MS)); text && strcmp(text, "STOPPING=1") != 0;
+	     text = heard(patience_ms(WAIT_MS)))
 		cr_expect_str_eq(text, "WATCHDOG=1");
 	end();
 }
