@@ -2,8 +2,8 @@
 # Debian packages: of `make run`, then of the rest. Tests take the user mysql and the plugin of PAM of mariadb-server.
 PACKAGES = gcc libc6-dev make libmariadb-dev mariadb-server-core mariadb-client-core libevent-dev libcjson-dev libcsv-dev libssl-dev \
   libcurl4-openssl-dev ca-certificates curl
-test check check-long fault soak contract demo: PACKAGES += libcriterion-dev libfaketime python3
-check fuzz: PACKAGES += clang libclang-rt-14-dev llvm
+test check check-long coverage fault soak contract demo: PACKAGES += libcriterion-dev libfaketime python3
+check coverage fuzz: PACKAGES += clang libclang-rt-14-dev llvm
 cluster: PACKAGES += libcriterion-dev libfaketime python3 mariadb-server galera-4 rsync lsof iproute2 nftables
 check: PACKAGES += valgrind git mawk gawk busybox mariadb-server galera-4 rsync lsof iproute2 nftables
 check check-long pictures: PACKAGES += chromium chromium-driver python3-selenium
@@ -13,6 +13,7 @@ bench: PACKAGES += redis-server
 B       ?= build
 AWK     ?= awk
 PREFIX  ?= /usr/local
+TEST_JOBS ?= 10
 CFLAGS  ?= -O2 -g
 override CFLAGS += -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -I. -I$(B)/gen -isystem /usr/include/mariadb -MMD -MP
 # Hardening, as far as the compiler takes it; FORTIFY wants an optimizer, and a sanitizer has checks of its own.
@@ -33,14 +34,15 @@ TESTS    = $(filter-out tests/bench/% tests/fuzz/%,$(sort $(wildcard tests/*.c t
 
 MAKEFLAGS += $(if $(filter 0,$(MAKELEVEL)),--jobs=$(shell nproc))
 
-.PHONY: all run test check check-long pictures fuzz contract bench scale demo fault soak cluster tidy install deb install-packages generated clean help ALWAYS
+.PHONY: all run test check check-long coverage pictures fuzz contract bench scale demo fault soak cluster tidy install deb install-packages generated clean help ALWAYS
 .DELETE_ON_ERROR:
 all: $(B)/holdfast
 
 help:
 	@echo 'make run      install what is missing, build, start the service on a private database in ./var'
-	@echo 'make test     install what is missing, build, run all tests; FILTER=SUITE/* some of them'
-	@echo 'make check    warnings of two compilers, tests under sanitizers and valgrind, fuzz corpus, contract, rules of style'
+	@echo 'make test     install what is missing, build, run the tests; FILTER=SUITE/* some of them'
+	@echo 'make check    all tests and drills under sanitizers, some under valgrind, fuzz corpus, contract, rules of style'
+	@echo 'make coverage which tests cover which file: the table of tests/README.md'
 	@echo 'make check-long   the console in a real Chromium, all of it; make pictures those of the README, ten minutes'
 	@echo 'make fuzz     each fuzz target for a minute, FUZZ_S=SECONDS FUZZ_TARGET=NAME; make contract [SEED=N] the calls'
 	@echo 'make fault    break the database, its network and the service for half an hour; make soak [SOAK_S=600]'
@@ -56,7 +58,7 @@ run: install-packages
 
 test: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast $(B)/test
-	HOLDFAST_BIN=$(B)/holdfast $(B)/test --jobs 6 $(FILTER:%=--filter '%')
+	@HOLDFAST_BIN=$(B)/holdfast $(B)/test --jobs $(TEST_JOBS) $(FILTER:%=--filter '%')
 
 SANITIZED = CC=clang CFLAGS='-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all $(FUZZER)'
 check: export TSAN_OPTIONS = halt_on_error=1
@@ -68,18 +70,25 @@ check: install-packages
 	  $(MAKE) --no-print-directory B=$$to AWK="$$awk" generated; diff -r build/awk/mawk $$to; done
 	@$(MAKE) --no-print-directory B=build/asan $(SANITIZED) build/asan/holdfast build/asan/test $(FUZZ:%=build/asan/fuzz/%)
 	rm -f build/asan/report.*
-	ASAN_OPTIONS=log_path=build/asan/report:quarantine_size_mb=8 HOLDFAST_BIN=build/asan/holdfast build/asan/test --jobs 6
+	ASAN_OPTIONS=log_path=build/asan/report:quarantine_size_mb=8 HOLDFAST_BIN=build/asan/holdfast HOLDFAST_TEST_DRILLS=1 \
+	  build/asan/test --jobs $(TEST_JOBS)
 	! cat build/asan/report.* 2>/dev/null
 	tests/fuzz/run.sh build/asan 0 $(FUZZ)
 	tests/contract/contract.py --holdfast build/asan/holdfast
 	@$(MAKE) --no-print-directory B=build/tsan CC=clang CFLAGS='-O1 -g -fsanitize=thread' build/tsan/holdfast
-	@$(MAKE) --no-print-directory $(B)/holdfast $(B)/test
-	HOLDFAST_BIN=build/tsan/holdfast $(B)/test --jobs 4 --filter '@(concurrency|replay|batch|reservation_state|restart|worker|exec|reap)/*'
-	HOLDFAST_BIN=tests/memcheck.sh $(B)/test --jobs 4 --filter '@(reservation|batch)/*'
+	@$(MAKE) --no-print-directory $(B)/holdfast
+	HOLDFAST_BIN=build/tsan/holdfast build/asan/test --jobs $(TEST_JOBS) \
+	  --filter '@(concurrency|replay|batch|reservation_state|restart|worker|exec|reap)/*'
+	HOLDFAST_BIN=tests/memcheck.sh build/asan/test --jobs $(TEST_JOBS) --filter '@(reservation|batch)/*'
 
 check-long: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast
 	/usr/bin/python3 tests/console/console.py --long --holdfast $(B)/holdfast
+
+coverage: install-packages
+	@$(MAKE) --no-print-directory B=build/coverage CC=clang CFLAGS='-O1 -g -fprofile-instr-generate -fcoverage-mapping' \
+	  build/coverage/holdfast build/coverage/test
+	tests/coverage.py
 
 pictures: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast
