@@ -323,8 +323,7 @@ static int serve_work(struct serve *s)
 		return status;
 	database_watch(&s->database);
 	s->engine = engine_open(&options);
-	for (int64_t until = clock_ms() + LANES_WAIT_MS; !engine_ready(s->engine) && clock_ms() < until;)
-		usleep(2000);
+	(void)!engine_wait(s->engine, LANES_WAIT_MS); /* lanes that are late connect later */
 	if (option_given(OPTION_jobs))
 		s->jobs = jobs_open(option_text(OPTION_jobs), s->database.source, engine_catalogue(s->engine),
 		                    &s->webhooks);
