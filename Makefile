@@ -148,16 +148,17 @@ install-packages:
 	  sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); $$sudo apt-get -q update && $$sudo env DEBIAN_FRONTEND=noninteractive \
 	  apt-get -q -y --no-install-recommends -o DPkg::Lock::Timeout=300 install $$missing; }
 
-compile = @mkdir -p $(@D); echo 'CC   $<'; $(CC) $(CFLAGS) -c -o $@ $<
-link    = @mkdir -p $(@D); echo 'LINK $@'; $(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS)
+# [ n/m]: m is what a dry run names, asked behind all that is generated, before the first is made. Its CFLAGS ask no compiler.
+to_make = $(or $(steps_all),$(eval steps_all := $(shell MAKEFLAGS= $(MAKE) -n$(findstring B,$(firstword -$(MAKEFLAGS))) COUNTS=1 B='$(B)' CFLAGS=-fsanitize $(MAKECMDGOALS) | sort -u | grep -c '^: '))$(steps_all))
+say     = @mkdir -p $(@D); m=$(to_make); printf "[%$${\#m}d/$$m] %-4s %s\n" $(eval steps_made += .)$(words $(steps_made)) $1;
+compile = $(if $(COUNTS),: $@,$(call say,CC $<) $(CC) $(CFLAGS) -c -o $@ $<)
+link    = $(if $(COUNTS),: $@,$(call say,LINK $@) $(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS))
 
 $(B)/holdfast: $(B)/obj/main.o $(OBJECTS)
 	$(link)
 $(B)/bench-holdfast: | $(B)/bench-trips.so
 $(B)/bench-trips.so: tests/bench/preload/trips.c
-$(B)/%.so:
-	@mkdir -p $(@D)
-	@$(CC) $(CFLAGS) -shared -fPIC -o $@ $<
+	@mkdir -p $(@D) && $(CC) $(CFLAGS) -shared -fPIC -o $@ $<
 $(B)/test: $(TESTS:%.c=$(B)/obj/%.o) $(OBJECTS) $(B)/obj/commands.o
 	$(link) -lcriterion
 $(B)/bench-holdfast: $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/bench/*.c)) $(filter $(B)/obj/engine/%,$(OBJECTS)) $(filter $(B)/obj/schema/%,$(OBJECTS))
@@ -180,7 +181,7 @@ $(B)/gen/schema.h:     FROM = -f schema/embed.awk $(sort $(wildcard schema/[0-9]
 $(B)/gen/openapi.h:    FROM = -f schema/embed.awk api/openapi.yaml
 $(B)/gen/console_files.h: FROM = -f schema/embed.awk $(sort $(wildcard console/*.*))
 generated: $(GEN)
-$(GEN): $(B)/gen/ready ALWAYS
+$(GEN): $(if $(COUNTS),,$(B)/gen/ready ALWAYS)
 	@$(AWK) $(FROM) | cmp -s - $@ || $(AWK) $(FROM) > $@
 
 # Nothing is made before all is there that it takes. A libevent before 2.1.13 without Debian's fixes is open to known
@@ -203,6 +204,5 @@ $(B)/gen/ready:
 	@mkdir -p $(@D) && touch $@
 
 clean:; rm -rf build
-
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -74,6 +74,7 @@ newcomer() {
 	bash -ex calls.sh > calls.log && curl -s "http://127.0.0.1:$port/v1/reservations/R1" >> calls.log || return
 	cat calls.log
 	for said in '"state":"held"' '"code":"short"' '"state":"confirmed"'; do grep -qF "$said" calls.log || return; done
+	[ "$(grep -cE '^\{.*\}$' calls.log)" = 5 ] && ! grep -q 'Holdfast reserves' run.log || return
 	kill -INT -- -$!
 	wait $! || true
 	[ ! -e var/mariadbd.sock ]

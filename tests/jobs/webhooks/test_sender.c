@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -539,6 +540,29 @@ Test(sender, a_name_that_hangs_holds_up_no_other)
 }
 
 /* ---- around */
+
+/* Who waits is woken by a descriptor, with nothing under way and while a receiver hangs. */
+Test(sender, a_descriptor_wakes)
+{
+	static struct receiver r = {.program = receive_hang};
+	struct sender         *s = sender_to_loopback(0);
+	struct posted          done;
+	int64_t                start = clock_ms();
+	int                    wakes = eventfd(1, EFD_CLOEXEC);
+
+	receiver_start(&r);
+	sender_wake_by(s, wakes);
+	cr_expect_eq(sender_wait(s, WAIT_MS, &done, 1), 0);
+	post_to(s, url_at(&r, "http://"), NULL);
+	cr_expect_eq(sender_wait(s, WAIT_MS, &done, 1), 0);
+	cr_expect(clock_ms() - start < WAIT_MS / 2);
+	sender_wake_by(s, -1);
+	start = clock_ms();
+	cr_expect_eq(sender_wait(s, SHORT_MS, &done, 1), 0);
+	cr_expect(clock_ms() - start >= SHORT_MS);
+	sender_free(s);
+	close(wakes);
+}
 
 Test(sender, what_is_none_is_not_sent)
 {
