@@ -228,7 +228,7 @@ Test(damaged, webhooks_are_delivered_beside)
 /* Makes W0, W1, .. and a deliverer, which has brought each the first event, answered with `status`. */
 static void webhooks_begin(size_t count, int status)
 {
-	char path[10];
+	char path[32];
 	int  port = inbox_open();
 
 	flow_begin();
