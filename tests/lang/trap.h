@@ -16,7 +16,7 @@ void trap_unlock(void);
 /* Waits 10 s at most until a statement of the service has been running for 0.1 s, so that it must be waiting for a
  * lock; gives the number of its connection. Otherwise the test fails. */
 int64_t trap_waiter(void);
-/* The number of the newest connection to the database; then, PATIENCE_MS at most, until `count` connections that are newer
+/* The number of the newest connection to the database. trap_rests waits, PATIENCE_MS at most, until `count` newer ones
  * have had nothing to do for 0.3 s: the programs behind them have done what they had to do, and pause. */
 int64_t trap_newest(void);
 void    trap_rests(int64_t newest, int count);
