@@ -1,7 +1,7 @@
 /* test_restart.c - the program ends, or loses its database: what was answered stays true. */
 #include "engine/base/clock.h"
 #include "tests/kit/program.h"
-#include "tests/lang/flow.h"
+#include "tests/lang/trap.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -151,7 +151,7 @@ Test(restart, database_away)
 	flow_steps("receipt A +10 -> 201",
 	           "away");
 	race = flow_race("4", "reserve R# A=1 || receipt A +1 || get R9 || sku A");
-	usleep(1000000);
+	usleep(500000);
 	flow_step("back");
 	for (const struct answer *a = race_finish(race, &count); count > 0; count--, a++)
 		if (a->status >= 500 || a->status == 0)
@@ -202,7 +202,7 @@ Test(restart, drain)
 	           "lock");
 	port = flow_port(0);
 	race = flow_race("1", "reserve R# A=1");
-	usleep(300000);
+	trap_waiter();
 	flow_terminate();
 	flow_step("wait raw GET /readyz -> 503 unavailable");
 	client_open(&late, port);

@@ -2,6 +2,7 @@
 #include "engine/base/clock.h"
 #include "tests/lang/flow.h"
 #include "tests/kit/program.h"
+#include "tests/kit/patience.h"
 
 #include <fcntl.h>
 #include <pty.h>
@@ -15,7 +16,7 @@
 #include <unistd.h>
 #include <utmp.h>
 
-enum { END_MS = 30000, KEEPS_MS = 20 };
+enum { END_MS = 3 * PATIENCE_MS, KEEPS_MS = 20 };
 
 /* A command on a terminal of its own, and what it has written there. */
 struct terminal {
@@ -67,19 +68,20 @@ static void terminal_read(struct terminal *t)
 /* The command ends by itself; returns its exit status. The terminal has to be as it was. */
 static int terminal_end(struct terminal *t)
 {
-	int64_t        until_ms = clock_ms() + END_MS;
+	int64_t        from_ms = clock_ms();
 	struct termios after;
+	bool           ended;
 	int            status;
 
-	while (waitpid(t->pid, &status, WNOHANG) == 0 && clock_ms() < until_ms) {
+	while (!(ended = waitpid(t->pid, &status, WNOHANG) != 0) && !patience_is_over(from_ms, END_MS)) {
 		terminal_read(t);
 		usleep(KEEPS_MS * 1000);
 	}
 	terminal_read(t);
-	cr_expect(clock_ms() < until_ms, "it does not end: %s", t->said.data);
+	cr_expect(ended, "it does not end in %d ms: %s", (int)(clock_ms() - from_ms), t->said.data);
 	cr_expect(tcgetattr(t->slave, &after) == 0 && after.c_lflag == t->before.c_lflag &&
 	          after.c_iflag == t->before.c_iflag && after.c_oflag == t->before.c_oflag);
-	if (clock_ms() >= until_ms)
+	if (!ended)
 		kill(t->pid, SIGKILL);
 	close(t->master);
 	close(t->slave);
@@ -180,11 +182,14 @@ Test(terminal, show_has_colours_there_alone)
 /* Waits until it has written this. */
 static void terminal_wait_for(struct terminal *t, const char *what)
 {
-	for (int tries = 0; tries < 1000 && !shows(t, what); tries++) {
+	int64_t from_ms = clock_ms();
+
+	while (!shows(t, what) && !patience_is_over(from_ms, PATIENCE_MS)) {
 		usleep(10000);
 		terminal_read(t);
 	}
-	cr_expect(shows(t, what), "it never shows %s: %s", what, t->said.data);
+	cr_expect(shows(t, what), "it does not show %s in %d ms: %s", what, (int)(clock_ms() - from_ms),
+	          t->said.data);
 }
 
 static void watch_begin(struct terminal *t)
