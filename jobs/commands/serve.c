@@ -99,7 +99,7 @@ static unsigned lanes_standard(void)
 	return cores < 4 ? 1 : cores > 16 ? 8 : (unsigned)(cores / 2);
 }
 
-/* Five lines for a newcomer; the examples go to the first address. */
+/* Four lines for a newcomer at a terminal: elsewhere the output is a log. The examples go to the first address. */
 static void banner(const struct serve *s)
 {
 	const char *at = s->listen.at[0].address, *scheme = s->tls ? "https" : "http";
@@ -107,8 +107,9 @@ static void banner(const struct serve *s)
 	bool        by_path = strncmp(at, "unix:", 5) == 0;
 	struct text url = {0};
 
-	if (option_given(OPTION_access_log) && strcmp(option_text(OPTION_access_log), "-") == 0)
-		return; /* stdout is for its lines alone */
+	if (!isatty(STDOUT_FILENO) ||
+	    (option_given(OPTION_access_log) && strcmp(option_text(OPTION_access_log), "-") == 0))
+		return; /* stdout is for other lines alone */
 	if (by_path)
 		text_format(&url, "--unix-socket %s ", at + 5);
 	text_format(&url, "%s://%s", scheme, by_path ? "localhost" : at);
@@ -118,15 +119,30 @@ static void banner(const struct serve *s)
 		printf("%s%s%s", i ? ", " : "", by_path || i ? "" : url.data,
 		       by_path || i ? s->listen.at[i].address : "");
 	printf("%s   database  %s   expiry  %s   stop with Ctrl-C\n"
-	       "  receive    curl -s %s/v1/movements%s --json "
+	       "  receive    curl -s -w '\\n' %s/v1/movements%s --json "
 	       "'{\"movement_id\":\"M1\",\"kind\":\"receipt\",\"lines\":[{\"sku\":\"MUG\",\"qty\":10}]}'\n"
-	       "  reserve    curl -s %s/v1/reservations%s --json "
+	       "  reserve    curl -s -w '\\n' %s/v1/reservations%s --json "
 	       "'{\"order_id\":\"R1\",\"lines\":[{\"sku\":\"MUG\",\"qty\":3}]}'\n",
 	       by_path ? "" : " (a browser shows the console)",
 	       s->database.embedded ? option_text(OPTION_data) : "yours", s->jobs ? "on" : "off", url.data, bearer,
 	       url.data, bearer);
 	fflush(stdout);
 	text_fini(&url);
+}
+
+static void listening_tell(const struct serve *s)
+{
+	const char *jobs = !s->jobs ? "none" : *option_text(OPTION_jobs) ? option_text(OPTION_jobs) : JOBS_ALL;
+
+	for (const struct listening *at = s->listen.at; at < s->listen.at + s->listen.count; at++) {
+		struct text console = {0};
+
+		if (!at->unix_path[0])
+			text_format(&console, "%s://%s/console/", s->tls ? "https" : "http", at->address);
+		log_event(LOG_INFO, "listening", "address=%s lanes=%u slot=%lld jobs=%s console=%s", at->address,
+		          engine_lanes(s->engine), (long long)option_count(OPTION_slot, 0), jobs, console.data);
+		text_fini(&console);
+	}
 }
 
 /* A signal that comes while the database and the lanes are being opened waits until it can be answered by a drain. */
@@ -164,10 +180,7 @@ static int doors_open(struct serve *s)
 	s->drained_by_ms = clock_ms() + LANES_WAIT_MS; /* for a service that did not open */
 	if (!s->service)                               /* another program came first, after the addresses were bound */
 		return say_status(EXIT_UNAVAILABLE, "%s", why);
-	for (size_t i = 0; i < s->listen.count; i++)
-		log_event(LOG_INFO, "listening", "address=%s lanes=%u slot=%lld jobs=%s", s->listen.at[i].address,
-		          engine_lanes(s->engine), (long long)option_count(OPTION_slot, 0),
-		          s->jobs ? (*option_text(OPTION_jobs) ? option_text(OPTION_jobs) : JOBS_ALL) : "none");
+	listening_tell(s);
 	if (!s->jobs)
 		log_event(LOG_WARN, "no_expiry",
 		          "hint=\"expired holds keep their units until an order needs them: serve --jobs=expire "
@@ -323,8 +336,7 @@ static int serve_work(struct serve *s)
 		return status;
 	database_watch(&s->database);
 	s->engine = engine_open(&options);
-	for (int64_t until = clock_ms() + LANES_WAIT_MS; !engine_ready(s->engine) && clock_ms() < until;)
-		usleep(2000);
+	(void)!engine_wait(s->engine, LANES_WAIT_MS); /* lanes that are late connect later */
 	if (option_given(OPTION_jobs))
 		s->jobs = jobs_open(option_text(OPTION_jobs), s->database.source, engine_catalogue(s->engine),
 		                    &s->webhooks);

@@ -58,17 +58,17 @@ static size_t taken_after(size_t pushed, void (*then)(struct queue *q))
 	return count;
 }
 
-Test(queue, wake_begins_what_was_pushed, .timeout = 10)
+Test(queue, wake_begins_what_was_pushed)
 {
 	cr_expect_geq(taken_after(3, queue_wake), 1);
 }
 
-Test(queue, many_need_no_wake, .timeout = 10)
+Test(queue, many_need_no_wake)
 {
 	cr_expect_geq(taken_after(WAKE_OPS, NULL), 1);
 }
 
-Test(queue, closing_wakes, .timeout = 10)
+Test(queue, closing_wakes)
 {
 	cr_expect_eq(taken_after(0, queue_close), 0);
 	cr_expect(!queue_push(&queue, &ops[0], 1), "nothing is let in any more");

@@ -1,7 +1,9 @@
 /* test_exec.c - work --exec: programs that do the work, what they print, how they end, and trouble with the database
  * meanwhile: an order that a program has answered for is not given to it again. */
+#include "engine/base/clock.h"
 #include "tests/kit/program.h"
 #include "tests/kit/proxy.h"
+#include "tests/kit/patience.h"
 #include "tests/lang/steps.h"
 #include "tests/lang/trap.h"
 
@@ -9,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { PAUSE_US = 20000 };
 
 Test(exec, says_what_happened)
 {
@@ -154,9 +158,9 @@ Test(exec, takes_longer_than_the_lease)
 {
 	flow_begin();
 	flow_orders("R", 7);
-	flow_steps(EACH("sleep 0.4; echo $id done"),
-	           "start W work settle --once --lease 1");
-	for (int i = 0; i < 8; i++) {
+	flow_steps(EACH("sleep 0.5; echo $id done"),
+	           "start W work settle --once --lease 2");
+	for (int i = 0; i < 9; i++) {
 		usleep(300000);
 		flow_step("run reap -> 0 !reaped");
 	}
@@ -249,6 +253,27 @@ static void notes_begin(void)
 	usleep(200000);
 }
 
+/* Waits until the program has done so many orders. */
+static void notes_wait(int orders)
+{
+	char    path[300];
+	int64_t from_ms = clock_ms();
+	int     lines = 0;
+
+	notes_path(path, sizeof(path));
+	while (lines < orders && !patience_is_over(from_ms, PATIENCE_MS)) {
+		FILE *file = fopen(path, "r");
+
+		usleep(PAUSE_US);
+		for (lines = 0; file && fscanf(file, "%*s") != EOF; lines++)
+			;
+		if (file)
+			fclose(file);
+	}
+	if (lines < orders)
+		flow_fail("the program has done %d orders in %d ms", lines, (int)(clock_ms() - from_ms));
+}
+
 /* How often the program did anything, and how many orders that were. */
 static void notes_are(int lines, int orders)
 {
@@ -323,7 +348,7 @@ Test(exec, waits_for_the_database)
 	           "wait task 1 -> open");
 	notes_begin();
 	flow_step("away");
-	usleep(13000000);
+	usleep(10600000);
 	flow_steps("back",
 	           "end W  -> 0",
 	           "task 1 -> done completed=5");
@@ -435,7 +460,7 @@ Test(exec, hears_what_waits_in_the_pipe)
 	           "tick 2",
 	           "run reap                           -> 0 '~task 2 of other (settle): 1 orders freed'",
 	           "sql UPDATE reservation SET due_at = due_at + INTERVAL 60 SECOND WHERE attempts = 2 -> ");
-	usleep(3500000);
+	notes_wait(8);
 	proxy_go_on(proxy);
 	flow_steps("end W       -> 0 ~event=task_taken_up '~event=orders_lost task=1 lost=1' !exec_killed",
 	           "sql SELECT state, COUNT(*), MAX(attempts) FROM reservation GROUP BY state -> 2,1,2 3,7,1",
@@ -491,7 +516,7 @@ Test(exec, waits_while_the_database_refuses)
 	flow_steps("sql CREATE TRIGGER refuse BEFORE INSERT ON movement FOR EACH ROW SIGNAL SQLSTATE '45000' -> ",
 	           "start W work settle --once --lease 3",
 	           "wait task 1 -> open");
-	usleep(5000000);
+	usleep(4000000); /* longer than the lease */
 	flow_steps("run reap                -> 0 !freed",
 	           "sql DROP TRIGGER refuse -> ",
 	           "end W                   -> 0 !answer_lost",

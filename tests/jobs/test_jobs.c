@@ -1,11 +1,15 @@
 /* test_jobs.c - the command work: batches, signals. Programs that do the work: test_exec.c; which rows a claim locks
  * and how it finds them: test_claim.c. */
+#include "engine/base/clock.h"
 #include "tests/lang/steps.h"
 #include "tests/lang/trap.h"
+#include "tests/kit/patience.h"
 
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum { PAUSE_US = 20000 };
 
 Test(jobs, settle_once)
 {
@@ -143,8 +147,9 @@ static void ends_after_the_batch(const char *signal, int last_task)
 	flow_step(EACH_FORMAT("echo >> %s.begun; " GATE " sleep 0.1; echo $id done"), gate, gate);
 	flow_step("start W work settle --batch 5 --workers 2");
 	flow_step("wait task %d -> open", last_task);
-	for (int tries = 0; lines_in(begun) < 2 && tries < 500; tries++)
-		usleep(20000);
+	for (int64_t from_ms = clock_ms(); lines_in(begun) < 2 && !patience_is_over(from_ms, PATIENCE_MS);)
+		usleep(PAUSE_US);
+	cr_expect_eq(lines_in(begun), 2, "the programs of the batches did not begin");
 	flow_step("signal W %s", signal);
 	trap_gate(gate);
 	flow_step("end W -> 0");
@@ -171,9 +176,8 @@ Test(jobs, sigterm_returns_what_has_not_begun)
 	flow_orders("R", 5);
 	trap_sql("LOCK TABLES job_task WRITE");
 	flow_step("start W work settle");
-	usleep(600000);
+	trap_waiter();
 	flow_step("signal W TERM");
-	usleep(200000);
 	trap_sql("UNLOCK TABLES");
 	flow_steps("end W  -> 0",
 	           "task 1 -> returned claimed=5 completed=0",
@@ -213,12 +217,15 @@ Test(jobs, claims_pass_over_locked_rows)
 /* The next round is a minute away, and `end` waits half a minute at most. */
 Test(jobs, sigterm_while_idle)
 {
+	int64_t newest;
+
 	flow_begin();
-	flow_steps("receipt A +1 -> 201",
-	           "start W work settle --every 60",
+	flow_step("receipt A +1 -> 201");
+	newest = trap_newest();
+	flow_steps("start W work settle --every 60",
 	           "start V reap --every 60",
 	           "start U work expire");
-	usleep(300000);
+	trap_rests(newest, 3);
 	flow_steps("signal W TERM",
 	           "signal V TERM",
 	           "signal U TERM",
@@ -232,10 +239,11 @@ Test(jobs, sigterm_while_idle)
 static void programs_run(const char *path)
 {
 	struct stat st = {0};
+	int64_t     from_ms = clock_ms();
 
-	for (int i = 0; i < 600 && (stat(path, &st) != 0 || st.st_size < 2); i++)
-		usleep(50000);
-	cr_assert_eq(st.st_size, 2, "the programs did not begin");
+	while ((stat(path, &st) != 0 || st.st_size < 2) && !patience_is_over(from_ms, 3 * PATIENCE_MS))
+		usleep(PAUSE_US);
+	cr_assert_eq(st.st_size, 2, "the programs did not begin in %d ms", (int)(clock_ms() - from_ms));
 }
 
 Test(jobs, second_signal_ends_at_once)
@@ -250,9 +258,8 @@ Test(jobs, second_signal_ends_at_once)
 	flow_step("exec echo >> %s; (" GATE " echo late > %s) & sleep 60", on, gate, path);
 	flow_step("start W work settle --batch 5 --workers 2 --lease 25");
 	programs_run(on);
-	flow_step("signal W TERM");
-	usleep(200000);
 	flow_steps("signal W TERM",
+	           "signal W TERM",
 	           "end W        -> 143");
 	trap_gate(gate);
 	flow_steps("task 1 -> open",

@@ -1,6 +1,7 @@
 /* test_lease.c - leases that run out, and orders that are released, confirmed or extended while a worker has them. */
 #include "tests/lang/flow.h"
 #include "tests/lang/steps.h"
+#include "tests/lang/trap.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -54,7 +55,7 @@ static void reaped_meanwhile(const char *call)
 	other = scratch_connection(flow_scratch());
 	cr_assert_eq(db_text(other, "LOCK TABLES reservation WRITE", NULL, NULL), DB_OK);
 	race = flow_race("1", call);
-	usleep(300000); /* the task was read, open */
+	trap_waiter(); /* the task was read, open */
 	flow_step("sql UPDATE job_task SET state = 4, ended_at = UTC_TIMESTAMP(3)");
 	cr_assert_eq(db_text(other, "UPDATE reservation SET task_id = NULL", NULL, NULL), DB_OK);
 	cr_assert_eq(db_text(other, "UNLOCK TABLES", NULL, NULL), DB_OK);

@@ -4,6 +4,7 @@
 #include "jobs/levels/level.h"
 #include "tests/kit/events.h"
 #include "tests/lang/flow.h"
+#include "tests/lang/steps.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -11,15 +12,13 @@
 
 #define LEVELS "types=stock.out,stock.low,stock.back"
 #define TOLD   "events " LEVELS
-/* The watcher has nothing left; what was written before is told by then, or never. */
-#define WATCHED "raw GET /livez", "wait:20 sql SELECT task_id IS NOT NULL AND place IS NOT NULL FROM level_watch -> 1"
 #define SEEN_Z  "wait:9 sql SELECT level FROM level JOIN sku USING (sku_id) WHERE code = 'Z' -> 3"
 
 /* ---- what is told */
 
 Test(levels, out_and_back_by_orders)
 {
-	flow(WATCHED,
+	flow(LEVELS_WATCHED,
 	     "receipt A +10         -> 201",
 	     "reserve R1 A=9        -> 201",
 	     "reserve R2 A=1        -> 201",
@@ -40,7 +39,7 @@ Test(levels, out_and_back_by_orders)
 Test(levels, back_by_a_sweep_a_replacement_and_a_split)
 {
 	flow("serve --lanes 1 --jobs=expire",
-	     WATCHED,
+	     LEVELS_WATCHED,
 	     "receipt A +2 B +3 C +4     -> 201",
 	     "reserve R1 A=2 ttl=2       -> 201",
 	     "wait " TOLD "              -> items=stock.out",
@@ -58,7 +57,7 @@ Test(levels, back_by_a_sweep_a_replacement_and_a_split)
 
 Test(levels, movements_at_two_locations)
 {
-	flow(WATCHED,
+	flow(LEVELS_WATCHED,
 	     "receipt A@paris +5 A@rome +5  -> 201",
 	     "adjust A@paris -5             -> 201",
 	     "wait " TOLD "                 -> items=stock.out items[0].data.location=paris",
@@ -72,7 +71,7 @@ Test(levels, movements_at_two_locations)
 
 Test(levels, low_where_there_is_a_threshold)
 {
-	flow(WATCHED,
+	flow(LEVELS_WATCHED,
 	     "receipt A +10                 -> 201",
 	     "raw PUT /v1/skus/A/threshold {'low':3,'location':'main'} -> 200 sku=A location=main low=3",
 	     "wait sql SELECT COUNT(*) FROM level_asked -> 0",
@@ -144,7 +143,7 @@ Test(levels, over_all_where_there_is_a_threshold)
 Test(levels, nothing_is_told_twice)
 {
 	flow("serve --lanes 2 --jobs",
-	     WATCHED,
+	     LEVELS_WATCHED,
 	     "receipt A +3 Z +1            -> 201",
 	     "reserve R1 A=3 confirm=true  -> 201",
 	     "wait:9 get R1                -> settled",
@@ -166,7 +165,7 @@ Test(levels, nothing_is_told_twice)
 Test(levels, orders_of_very_many_lines)
 {
 	flow_begin();
-	flow_steps(WATCHED);
+	flow_steps(LEVELS_WATCHED);
 	flow_repeat("receipt", " S# +1", 900, " -> 201");
 	flow_repeat("reserve R1", " S#=1", 900, " -> 201");
 	flow_step("wait:9 sql SELECT COUNT(*) FROM level WHERE level = 3 -> 900");
@@ -181,7 +180,7 @@ Test(levels, orders_of_very_many_lines)
 Test(levels, only_what_was_touched)
 {
 	flow("receipt Q +1 A +1 -> 201",
-	     WATCHED,
+	     LEVELS_WATCHED,
 	     "sql INSERT INTO sku (code, created_at) SELECT CONCAT('X', seq), UTC_TIMESTAMP(3) FROM seq_1_to_1000",
 	     "sql INSERT INTO stock_slot SELECT sku_id, 1, 0, 0, 0 FROM sku WHERE code LIKE 'X%'",
 	     "reserve R1 A=1    -> 201",
@@ -193,7 +192,7 @@ Test(levels, only_what_was_touched)
 Test(levels, under_load)
 {
 	flow("second",
-	     WATCHED,
+	     LEVELS_WATCHED,
 	     "receipt A +300                   -> 201",
 	     "race 16*400 reserve R# A=1       -> 300x 201 | *x 409 short",
 	     "wait " TOLD "                    -> items=stock.out",
@@ -209,7 +208,7 @@ Test(levels, under_load)
 Test(levels, two_services_tell_once)
 {
 	flow("second",
-	     WATCHED,
+	     LEVELS_WATCHED,
 	     "receipt A +4              -> 201",
 	     "reserve R1 A=2            -> 201",
 	     "@2 reserve R2 A=2         -> 201",
@@ -223,7 +222,7 @@ Test(levels, two_services_tell_once)
 Test(levels, a_flicker_is_none)
 {
 	flow_begin();
-	flow_steps(WATCHED,
+	flow_steps(LEVELS_WATCHED,
 	           "second",
 	           "receipt A +1 Z +1 -> 201");
 	flow_signal(SIGSTOP);
@@ -239,7 +238,7 @@ Test(levels, a_flicker_is_none)
 /* Who watches is killed; the other goes on where it was. The stamps of a sku grow all the same. */
 Test(levels, another_service_takes_over)
 {
-	flow(WATCHED,
+	flow(LEVELS_WATCHED,
 	     "second",
 	     "receipt A +1 B +1                   -> 201",
 	     "reserve R1 A=1                      -> 201",
@@ -248,6 +247,7 @@ Test(levels, another_service_takes_over)
 	     "reserve R2 B=1                      -> 201",
 	     "kill",
 	     "@2 release R1                       -> 200",
+	     "sql UPDATE level_watch SET lease_until = lease_until - INTERVAL 5 SECOND",
 	     "wait:16 @2 sql SELECT fence FROM level_watch -> 2",
 	     "wait:9 @2 " TOLD "                  -> items=stock.out,stock.back,stock.out items[1].data.sku=A",
 	     "sql SELECT l.stamp = MAX(e.stamp), l.stamp > UNIX_TIMESTAMP() * 1000000 + 3000000000"
@@ -257,7 +257,7 @@ Test(levels, another_service_takes_over)
 /* A service that ends leaves the watch at once. */
 Test(levels, a_service_that_ends_leaves_it)
 {
-	flow(WATCHED,
+	flow(LEVELS_WATCHED,
 	     "second",
 	     "receipt A +1                        -> 201",
 	     "restart",
@@ -269,16 +269,18 @@ Test(levels, a_service_that_ends_leaves_it)
 /* Nobody watched for a while: what happened then is looked at when somebody does. */
 Test(levels, what_happened_meanwhile)
 {
-	flow(WATCHED,
+	flow(LEVELS_WATCHED,
 	     "receipt A +1 B +1               -> 201",
 	     "reserve R1 A=1                  -> 201",
 	     "wait " TOLD "                   -> items=stock.out",
 	     "wait sql SELECT task_id IS NOT NULL FROM level_watch -> 1",
 	     "sql UPDATE level_watch SET task_id = 1, fence = fence + 1,"
-	     " lease_until = UTC_TIMESTAMP(3) + INTERVAL 8 SECOND",
+	     " lease_until = UTC_TIMESTAMP(3) + INTERVAL 9 SECOND",
 	     "reserve R2 B=1                  -> 201",
 	     "release R1                      -> 200",
+	     "sql DO SLEEP(2)", /* a look comes every second */
 	     "sql SELECT COUNT(*) FROM level  -> 1",
+	     "sql UPDATE level_watch SET lease_until = UTC_TIMESTAMP(3)",
 	     "wait:16 " TOLD "                -> items=3 items[0].data.sku=A",
 	     "sql SELECT code, level FROM level JOIN sku USING (sku_id) ORDER BY code -> A,1 B,3",
 	     "sql SELECT fence FROM level_watch -> 3");
@@ -289,7 +291,7 @@ Test(levels, what_happened_meanwhile)
 /* What was kept is removed; what has changed meanwhile is told, whether its level was told before or not. */
 Test(levels, the_log_off_and_on)
 {
-	flow(WATCHED,
+	flow(LEVELS_WATCHED,
 	     "receipt A +1 B +1 C +1             -> 201",
 	     "reserve R1 A=1                     -> 201",
 	     "wait " TOLD "                      -> items=stock.out",
@@ -312,13 +314,14 @@ Test(levels, the_log_off_and_on)
 /* A place in the log that is none any more. */
 Test(levels, the_place_is_lost)
 {
-	flow(WATCHED,
+	flow(LEVELS_WATCHED,
 	     "receipt A +1 B +1                  -> 201",
 	     "reserve R1 A=1                     -> 201",
 	     "wait " TOLD "                      -> items=stock.out",
 	     "sql UPDATE level_watch SET task_id = 1, fence = fence + 1, place = 'nonsense',"
-	     " lease_until = UTC_TIMESTAMP(3) + INTERVAL 4 SECOND",
+	     " lease_until = UTC_TIMESTAMP(3) + INTERVAL 9 SECOND",
 	     "release R1                         -> 200",
+	     "sql UPDATE level_watch SET lease_until = UTC_TIMESTAMP(3)",
 	     "wait:16 " TOLD "                   -> items=stock.out,stock.back",
 	     "reserve R2 B=1                     -> 201",
 	     "wait " TOLD "                      -> items=stock.out,stock.back,stock.out");
@@ -327,12 +330,11 @@ Test(levels, the_place_is_lost)
 /* The log is at the place, but in another past. */
 Test(levels, another_past)
 {
-	flow(WATCHED,
+	flow(LEVELS_WATCHED,
 	     "receipt A +1                       -> 201",
 	     "reserve R1 A=1                     -> 201",
 	     "wait " TOLD "                      -> items=stock.out",
-	     "wait:4 sql SELECT task_id IS NOT NULL FROM level_watch -> 1",
-	     "sql DO SLEEP(2)",
+	     LEVELS_KEPT,
 	     "sql UPDATE event SET stamp = stamp - 1",
 	     "release R1                         -> 200",
 	     "wait:16 " TOLD "                   -> items=stock.out,stock.back");
@@ -340,17 +342,16 @@ Test(levels, another_past)
 
 /* ---- every change of stock */
 
-#define STOCK "events types=stock.changed"
-#define ITEM  "items[0].data.items[0]"
+#define CHANGES "events types=stock.changed"
+#define ITEM    "items[0].data.items[0]"
 
 Test(levels, stock_changed)
 {
 	flow("serve --lanes 2 --stock-changed --jobs=settle",
-	     WATCHED,
-	     "wait sql SELECT stock_until > UTC_TIMESTAMP(3) FROM level_watch -> 1",
-	     "sql DO SLEEP(3)",
+	     LEVELS_WATCHED,
+	     STOCK_WISHED,
 	     "receipt A +9 B@paris +2 B@rome +3  -> 201",
-	     "wait " STOCK "                     -> items=stock.changed " ITEM ".sku=A " ITEM ".available=9 " ITEM
+	     "wait " CHANGES "                   -> items=stock.changed " ITEM ".sku=A " ITEM ".available=9 " ITEM
 	     ".reserved=0 " ITEM ".on_hand=9 items[0].data.items[1].sku=B items[0].data.items[1].available=5",
 	     "reserve R1 A=4 confirm=true        -> 201",
 	     "wait:9 get R1                      -> settled",
@@ -360,62 +361,66 @@ Test(levels, stock_changed)
 }
 
 /* Each sku at most once a second, and once after its last change. */
+#define LAST                                                                                                  \
+	"sql SELECT RIGHT(HEX(changes), 10) FROM event WHERE ORD(SUBSTR(changes, 2, 1)) = 67 ORDER BY stamp DESC" \
+	" LIMIT 1"
 Test(levels, stock_changed_is_not_too_often)
 {
 	flow("serve --lanes 2 --stock-changed",
-	     WATCHED,
-	     "sql DO SLEEP(2)",
+	     LEVELS_WATCHED,
+	     STOCK_WISHED,
 	     "receipt A +400                       -> 201",
 	     "race 1*400 reserve R# A=1            -> 400x 201",
-	     "sql DO SLEEP(1.5)",
+	     "wait " CHANGES "                     -> items[0].type=stock.changed",
 	     "race 1*400 release R#                -> 400x 200",
 	     "reserve S1 A=7                       -> 201",
-	     "sql DO SLEEP(3)",
+	     "wait " LAST " -> 92060EA006",
+	     "sql DO SLEEP(1.5)", /* one too many would come within a second */
 	     "sql SELECT COUNT(*) > 1, MIN(gap) >= 1000000 FROM (SELECT TIMESTAMPDIFF(MICROSECOND,"
 	     " LAG(at) OVER (ORDER BY stamp), at) AS gap FROM event WHERE ORD(SUBSTR(changes, 2, 1)) = 67) gaps -> 1,1",
 	     /* available 393, reserved 7, on_hand 400: twice each, seven bits a byte */
-	     "sql SELECT RIGHT(HEX(changes), 10) FROM event WHERE ORD(SUBSTR(changes, 2, 1)) = 67 ORDER BY stamp DESC"
-	     " LIMIT 1 -> 92060EA006");
+	     LAST " -> 92060EA006");
 }
 
 /* The last change is told whoever wants it was away for a moment, or the clock has made a step. */
 Test(levels, stock_changed_while_the_wish_was_over)
 {
 #define WISH(seconds) "sql UPDATE level_watch SET stock_until = UTC_TIMESTAMP(3) + INTERVAL " #seconds " SECOND -> "
-	flow(WATCHED,
+	flow(LEVELS_WATCHED,
 	     WISH(60),
-	     "sql DO SLEEP(3)",
+	     LEVELS_KEPT,
 	     "receipt A +9                         -> 201",
-	     "wait " STOCK "                       -> items=stock.changed",
+	     "wait " CHANGES "                     -> items=stock.changed",
 	     WISH(-1),
-	     "sql DO SLEEP(3)",
+	     LEVELS_KEPT,
 	     "receipt A +3 Z +1                    -> 201",
 	     "reserve R1 Z=1                       -> 201",
 	     SEEN_Z,
-	     "sql DO SLEEP(3)",
-	     STOCK "                               -> items=stock.changed",
+	     "sql DO SLEEP(2)", /* it would be told within two seconds */
+	     CHANGES "                             -> items=stock.changed",
 	     WISH(60),
-	     "wait:9 " STOCK "                     -> items=stock.changed,stock.changed"
+	     "wait:9 " CHANGES "                   -> items=stock.changed,stock.changed"
 	     " items[1].data.items[0].sku=A items[1].data.items[0].available=12");
 }
 
 /* The wish of one service is followed by another that watches, and ends with it. */
 Test(levels, one_service_wants_every_change)
 {
-	flow(WATCHED,
+	flow(LEVELS_WATCHED,
 	     "second --stock-changed",
-	     "sql DO SLEEP(3)",
+	     STOCK_WISHED,
 	     "receipt A +9                         -> 201",
-	     "wait " STOCK "                       -> items=stock.changed",
+	     "wait " CHANGES "                     -> items=stock.changed",
 	     "second",
-	     "wait:16 sql SELECT stock_until < UTC_TIMESTAMP(3) FROM level_watch -> 1",
-	     "sql DO SLEEP(3)",
+	     "sql UPDATE level_watch SET stock_until = stock_until - INTERVAL 9 SECOND",
+	     "sql SELECT stock_until < UTC_TIMESTAMP(3) FROM level_watch -> 1",
+	     LEVELS_KEPT,
 	     "receipt A +9                         -> 201",
 	     "receipt Z +1                         -> 201",
 	     "reserve R1 Z=1                       -> 201",
 	     SEEN_Z,
 	     "sql DO SLEEP(2)",
-	     STOCK "                               -> items=stock.changed");
+	     CHANGES "                             -> items=stock.changed");
 }
 
 /* ---- without a database */

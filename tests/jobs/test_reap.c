@@ -177,22 +177,26 @@ Test(reap, reap_finishes_what_another_began)
 	     STATES "3,3 5,1");
 }
 
+/* Longer than the lease, and than a reaper that looks every second takes for one between two of its looks. */
+enum { STANDSTILL_US = 2600000 };
+
 /* A worker that speaks HTTP could not renew its lease while nobody saw the database: it gets another chance. */
 Test(reap, reaper_waits_after_a_standstill)
 {
 	struct proxy *proxy;
+	int64_t       newest;
 
 	flow_begin();
 	proxy = proxy_open(flow_scratch());
 	flow_orders("R", 3);
-	flow_steps("claim settle w lease=2 -> 201 task_id=1",
-	           "start X reap --every 1");
-	usleep(1200000);
+	flow_step("claim settle w lease=2 -> 201 task_id=1");
+	newest = trap_newest();
+	flow_step("start X reap --every 1");
+	trap_rests(newest, 1);
 	proxy_stall(proxy, true);
-	usleep(4000000);
+	usleep(STANDSTILL_US);
 	proxy_stall(proxy, false);
-	usleep(2500000);
-	flow_steps("task 1         -> open lease_until=~28",
+	flow_steps("wait task 1    -> open lease_until=~28",
 	           "complete 1     -> 200 completed=3 lost=0",
 	           "claim settle w -> 204",
 	           "signal X TERM",
@@ -206,20 +210,22 @@ Test(reap, reaper_frees_after_its_grace)
 {
 	struct proxy *proxy;
 	struct db    *stranger;
+	int64_t       newest;
 
 	flow_begin();
 	stranger = scratch_connection(flow_scratch());
 	proxy = proxy_open(flow_scratch());
 	flow_orders("R", 3);
 	flow_steps("claim settle w limit=1 lease=2 -> 201 task_id=1",
-	           "claim settle v lease=2         -> 201 task_id=2",
-	           "start X reap --every 1");
-	usleep(1200000);
+	           "claim settle v lease=2         -> 201 task_id=2");
+	newest = trap_newest();
+	flow_step("start X reap --every 1");
+	trap_rests(newest, 1);
 	cr_assert_eq(db_text(stranger, "SET SESSION idle_transaction_timeout = 0", NULL, NULL), DB_OK);
 	cr_assert_eq(db_text(stranger, "START TRANSACTION", NULL, NULL), DB_OK);
 	cr_assert_eq(db_text(stranger, "UPDATE job_task SET mark = 7 WHERE task_id = 1", NULL, NULL), DB_OK);
 	proxy_stall(proxy, true);
-	usleep(4000000);
+	usleep(STANDSTILL_US);
 	proxy_stall(proxy, false);
 	flow_steps("wait:5 task 2 -> open lease_until=~29",
 	           "sql UPDATE job_task SET lease_until = lease_until"

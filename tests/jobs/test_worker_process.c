@@ -4,6 +4,7 @@
 #include "engine/base/hash.h"
 #include "tests/lang/expect.h"
 #include "tests/kit/program.h"
+#include "tests/kit/patience.h"
 #include "tests/lang/steps.h"
 #include "tests/lang/trap.h"
 #include "tests/lang/verb.h"
@@ -288,26 +289,26 @@ static int64_t private_number(const char *sql)
 {
 	struct db_target target = {.user = "root", .database = "holdfast"};
 	struct db       *db;
-	int64_t          n = -1, until = clock_ms() + 30000;
+	int64_t          n = -1, from_ms = clock_ms();
 
 	snprintf(target.socket, sizeof(target.socket), "%s/mariadbd.sock", database.dir);
 	snprintf(target.user, sizeof(target.user), "%s", getenv(SCRATCH_USER));
 	db = db_new_alone(&target);
-	while (n < 0 && clock_ms() < until)
+	while (n < 0 && !patience_is_over(from_ms, 3 * PATIENCE_MS))
 		if (!db_connect(db) || db_text(db, sql, number_read, &n) != DB_OK)
 			pause_ms(50);
 	db_free(db);
-	cr_assert(n >= 0, "the private database is away: %s", sql);
+	cr_assert(n >= 0, "the private database is away for %d ms: %s", (int)(clock_ms() - from_ms), sql);
 	return n;
 }
 
 static void private_number_is(const char *sql, int64_t want, int wait_s)
 {
-	int64_t until = clock_ms() + wait_s * 1000, n;
+	int64_t from_ms = clock_ms(), n;
 
-	while ((n = private_number(sql)) != want && clock_ms() < until)
+	while ((n = private_number(sql)) != want && !patience_is_over(from_ms, wait_s * 1000))
 		pause_ms(20);
-	cr_expect_eq(n, want, "%s: %lld", sql, (long long)n);
+	cr_expect_eq(n, want, "%s: %lld after %d ms", sql, (long long)n, (int)(clock_ms() - from_ms));
 }
 
 static void private_kill_server(void)

@@ -7,6 +7,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,6 +137,65 @@ void program_start(struct program *p, const char *log, const char *url, const ch
 			cr_assert_fail("holdfast %s\nsays no port:\n%s", command, said.data ? said.data : "");
 	}
 	text_fini(&said);
+}
+
+/* A thread, or with it the whole process, as /proc shows it. */
+struct thread_state {
+	char               state;
+	unsigned long long pending; /* signals, of the thread and of the process */
+};
+
+static struct thread_state thread_read(const char *path)
+{
+	struct thread_state t = {0};
+	char                line[200];
+	unsigned long long  set;
+	FILE               *file = fopen(path, "re");
+
+	while (file && fgets(line, sizeof(line), file)) {
+		sscanf(line, "State: %c", &t.state);
+		if (sscanf(line, "SigPnd: %llx", &set) == 1 || sscanf(line, "ShdPnd: %llx", &set) == 1)
+			t.pending |= set;
+	}
+	if (file)
+		fclose(file);
+	return t;
+}
+
+static bool is_over(const struct thread_state *t)
+{
+	return !t->state || strchr("ZX", t->state);
+}
+
+/* A process that stands still takes no signal but those that end that. */
+static bool signal_came(pid_t pid, int sig)
+{
+	char   pattern[60];
+	glob_t threads;
+	bool   came = true;
+
+	snprintf(pattern, sizeof(pattern), "/proc/%d/task/*/status", pid);
+	if (glob(pattern, GLOB_NOSORT, NULL, &threads) != 0)
+		return true;
+	for (size_t i = 0; i < threads.gl_pathc; i++) {
+		struct thread_state t = thread_read(threads.gl_pathv[i]);
+
+		if (sig == SIGSTOP)
+			came &= t.state == 'T' || is_over(&t);
+		else
+			came &= t.state == 'T' ? sig != SIGCONT : is_over(&t) || !(t.pending >> (sig - 1) & 1);
+	}
+	globfree(&threads);
+	return came;
+}
+
+void program_signal(pid_t pid, int sig)
+{
+	int64_t from_ms = clock_ms();
+
+	kill(pid, sig);
+	while (!signal_came(pid, sig) && !patience_is_over(from_ms, PATIENCE_MS / 10))
+		usleep(PAUSE_US / 10);
 }
 
 void program_terminate(struct program *p)

@@ -23,6 +23,9 @@ struct program {
 void program_start(struct program *p, const char *log, const char *url, const char *options);
 /* SIGTERM, and it has to end with 0 in 30 s (patience.h); otherwise false, and `why` holds what it did instead. */
 bool program_stop(struct program *p, struct text *why) MUST_CHECK;
+/* Sends a signal, and waits until it has come: STOP has stopped all threads, and none of another one is pending. One
+ * that is not taken within a second (patience.h) is left to itself. */
+void program_signal(pid_t pid, int sig);
 /* Only the signal; program_stop follows. */
 void program_terminate(struct program *p);
 /* kill -9. */

@@ -163,8 +163,9 @@ static void step_signal(struct commands *c, const struct step *s, struct text *w
 
 	for (size_t i = 0; i < LENGTH(signals); i++)
 		if (s->words > 2 && strcmp(s->word[2], signals[i].name) == 0) {
-			if (kill(b->pid, signals[i].number) != 0)
+			if (kill(b->pid, 0) != 0)
 				text_add(why, "it does not run any more");
+			program_signal(b->pid, signals[i].number);
 			return;
 		}
 	cr_assert_fail("no such signal: %s", s->rest);

@@ -130,7 +130,7 @@ void flow_terminate(void)
 
 void flow_signal(int sig)
 {
-	kill(runner_need(0)->program.pid, sig);
+	program_signal(runner_need(0)->program.pid, sig);
 }
 
 /* ---- steps that change the surroundings; `words` is what follows the verb */

@@ -47,6 +47,7 @@
  *   work KIND [OPTIONS] the same as run work KIND [OPTIONS] --once
  *   alone COMMAND       the same without --db URL
  *   start W COMMAND     the same beside the flow, W being its name;  signal W TERM|INT|KILL|STOP|CONT
+ *                       (it has come by then)
  *   end W               it ends by itself, within 30 s; the expectation is like that of run
  *   exec CMD            workers from now on have this program (work --exec CMD); exec alone: none
  *   sql STATEMENT       in the test's database; the expectation is all that it gives: A,B C,D are two rows
@@ -107,7 +108,7 @@ void flow_said(struct text *to);
 int  flow_pid(int program);
 /* SIGTERM to program 0, without waiting; `restart` or flow_end goes on from there. */
 void flow_terminate(void);
-/* Another signal to program 0, which goes on. */
+/* Another signal to program 0, which goes on; the signal has come by then. */
 void flow_signal(int sig);
 /* Marks the test as failed and goes on. */
 void flow_fail(const char *format, ...) PRINTF(1, 2);

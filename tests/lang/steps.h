@@ -20,6 +20,17 @@
 /* For a program, in a format: it waits for the file %s, which trap_gate makes (trap.h), a minute at most. */
 #define GATE "n=0; while [ ! -e %s ] && [ $n -lt 1200 ]; do sleep 0.05; n=$((n+1)); done;"
 
+/* The watcher of levels has nothing left; what was written before is told by then, or never. KEPT: it has renewed its
+ * lease since, and by that it knows what is wanted, and has kept its place. WISHED: some service wants to hear of every
+ * change of stock, and the watcher knows. */
+#define LEVELS_WATCHED          \
+	"raw GET /livez -> 200", \
+		"wait:20 sql SELECT task_id IS NOT NULL AND place IS NOT NULL FROM level_watch -> 1"
+#define LEVELS_KEPT                         \
+	"sql SET @now = UTC_TIMESTAMP(3) -> ", \
+		"wait sql SELECT task_id IS NOT NULL AND lease_until > @now + INTERVAL 5 SECOND FROM level_watch -> 1"
+#define STOCK_WISHED "wait sql SELECT stock_until > UTC_TIMESTAMP(3) FROM level_watch -> 1", LEVELS_KEPT
+
 /* At the end of a flow that changes rows by hand: they have no events, so the log is emptied. */
 #define BY_HAND                                                                      \
 	"sql BEGIN NOT ATOMIC DELETE FROM event;"                                    \

@@ -94,8 +94,52 @@ int64_t trap_waiter(void)
 		                 " AND id <> CONNECTION_ID() AND command IN ('Query', 'Execute') AND time_ms > 100");
 	}
 	if (!id)
-		flow_fail("no statement waits");
+		flow_fail("no statement waits after %d ms", (int)(clock_ms() - from_ms));
 	return id;
+}
+
+int64_t trap_newest(void)
+{
+	return trap_number("SELECT MAX(id) FROM information_schema.processlist");
+}
+
+void trap_rests(int64_t newest, int count)
+{
+	int64_t from_ms = clock_ms(), rest = 0;
+
+	while (rest < count && !patience_is_over(from_ms, PATIENCE_MS)) {
+		usleep(PAUSE_US);
+		rest = trap_number("SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE()"
+		                   " AND id > %lld AND command = 'Sleep' AND time_ms > 300",
+		                   (long long)newest);
+	}
+	if (rest < count)
+		flow_fail("%d of %d new connections rest after %d ms", (int)rest, count, (int)(clock_ms() - from_ms));
+}
+
+/* ---- what programs say */
+
+int trap_said_count(const char *words)
+{
+	struct text said = {0};
+	int         count = 0;
+
+	flow_said(&said);
+	for (const char *at = said.data; at && (at = strstr(at, words)); at++)
+		count++;
+	text_fini(&said);
+	return count;
+}
+
+void trap_said(const char *words, int count)
+{
+	int64_t from_ms = clock_ms();
+
+	while (trap_said_count(words) < count && !patience_is_over(from_ms, PATIENCE_MS))
+		usleep(PAUSE_US);
+	if (trap_said_count(words) < count)
+		flow_fail("`%s` was said %d times and not %d after %d ms", words, trap_said_count(words), count,
+		          (int)(clock_ms() - from_ms));
 }
 
 /* ---- races */

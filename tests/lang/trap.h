@@ -16,6 +16,14 @@ void trap_unlock(void);
 /* Waits 10 s at most until a statement of the service has been running for 0.1 s, so that it must be waiting for a
  * lock; gives the number of its connection. Otherwise the test fails. */
 int64_t trap_waiter(void);
+/* The number of the newest connection to the database. trap_rests waits, PATIENCE_MS at most, until `count` newer ones
+ * have had nothing to do for 0.3 s: the programs behind them have done what they had to do, and pause. */
+int64_t trap_newest(void);
+void    trap_rests(int64_t newest, int count);
+/* Waits PATIENCE_MS at most until the programs have said these words `count` times. */
+void trap_said(const char *words, int count);
+/* How often they have. */
+int trap_said_count(const char *words);
 /* Makes the file that a program waits for (GATE, steps.h), and gives the program half a second to go on. */
 void trap_gate(const char *path);
 /* Waits 30 s at most until there is a file. */

@@ -1,5 +1,6 @@
 /* test_places.c - kinds of locations: what is for sale, what is not, and a change of kind while orders race for the
  * units. */
+#include "tests/lang/steps.h"
 #include "tests/lang/trap.h"
 
 Test(places, have_a_kind)
@@ -52,6 +53,8 @@ Test(places, what_is_aside_is_not_for_sale)
 Test(places, levels_are_of_what_is_for_sale)
 {
 	flow("serve   --lanes 1 --stock-changed                 -> ",
+	     LEVELS_WATCHED,
+	     STOCK_WISHED,
 	     "raw PUT /v1/locations/qc {'kind':'aside'}         -> 201",
 	     "receipt A +5 A@qc +3                              -> 201",
 	     "adjust  A@qc -3                                   -> 201",

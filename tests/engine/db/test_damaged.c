@@ -1,8 +1,10 @@
 /* test_damaged.c - rows that this version of the program has not written: what it cannot know is shown as the nearest
  * time or as unknown, and ends no process. Every answer comes from the one process that the flow began with. */
 #include "tests/lang/flow.h"
+#include "tests/kit/drill.h"
 #include "tests/kit/http.h"
 #include "tests/kit/inbox.h"
+#include "tests/kit/patience.h"
 #include "tests/kit/program.h"
 
 #include <stdio.h>
@@ -42,7 +44,7 @@ static const struct damage {
          "raw GET /v1/webhooks/W -> 200 webhook_id=W"},
 };
 
-Test(damaged, rows_are_shown, .timeout = 60)
+Test(damaged, rows_are_shown)
 {
 	flow_begin();
 	flow_steps("receipt M A +10 -> 201",
@@ -211,7 +213,7 @@ Test(damaged, webhooks_are_delivered_beside)
 
 		snprintf(path, sizeof(path), "/W%zu", i);
 		if (i == LENGTH(bad) || bad[i].comes)
-			cr_expect(inbox_waits(path, 200, 2, 20000), "%zu came to a webhook with %s",
+			cr_expect(inbox_waits(path, 200, 2, 2 * PATIENCE_MS), "%zu came to a webhook with %s",
 			          inbox_count(path, 0), i < LENGTH(bad) ? bad[i].column : "a good row");
 		else
 			cr_expect_eq(inbox_count(path, 0), 0, "%s", bad[i].column);
@@ -227,7 +229,7 @@ Test(damaged, webhooks_are_delivered_beside)
 /* Makes W0, W1, .. and a deliverer, which has brought each the first event, answered with `status`. */
 static void webhooks_begin(size_t count, int status)
 {
-	char path[10];
+	char path[32];
 	int  port = inbox_open();
 
 	flow_begin();
@@ -266,12 +268,12 @@ Test(damaged, webhooks_are_served_on)
 	           "reserve R A=1 -> 201");
 	for (size_t i = 0; i < LENGTH(bad); i++) {
 		snprintf(path, sizeof(path), "/W%zu", i);
-		cr_expect(inbox_waits(path, 200, 2, 8000), "nothing came: %s", bad[i]);
+		cr_expect(inbox_waits(path, 200, 2, PATIENCE_MS), "nothing came: %s", bad[i]);
 	}
 	flow_step(
 		"wait sql SELECT COUNT(*) FROM webhook WHERE last_status = 200 AND failures = 0 AND NOT behind -> %zu",
 		LENGTH(bad));
-	usleep(2000000);
+	usleep(1500000); /* what comes once more comes within a second */
 	for (size_t i = 0; i < LENGTH(bad); i++) {
 		snprintf(path, sizeof(path), "/W%zu", i);
 		cr_expect_eq(inbox_count(path, 0), 2, "%zu came: %s", inbox_count(path, 0), bad[i]);
@@ -302,7 +304,7 @@ Test(damaged, webhooks_fail_on)
 		          bad[i].column, i);
 	for (size_t i = 0; i < LENGTH(bad); i++) {
 		snprintf(path, sizeof(path), "/W%zu", i);
-		cr_expect(inbox_waits(path, 500, 2, 8000), "nobody tried: %s", bad[i].column);
+		cr_expect(inbox_waits(path, 500, 2, PATIENCE_MS), "nobody tried: %s", bad[i].column);
 		flow_step("wait raw GET /v1/webhooks/W%zu -> %s", i, bad[i].says);
 	}
 	flow_steps("signal D TERM",
@@ -525,22 +527,22 @@ static void columns_damage(const char *of, size_t first, size_t step)
 	flow_end();
 }
 
-Test(damaged, first_columns)
+Test(damaged, first_columns, DRILL)
 {
 	columns_damage("<>", 0, 4);
 }
 
-Test(damaged, second_columns)
+Test(damaged, second_columns, DRILL)
 {
 	columns_damage("<>", 1, 4);
 }
 
-Test(damaged, third_columns)
+Test(damaged, third_columns, DRILL)
 {
 	columns_damage("<>", 2, 4);
 }
 
-Test(damaged, fourth_columns)
+Test(damaged, fourth_columns, DRILL)
 {
 	columns_damage("<>", 3, 4);
 }

@@ -7,6 +7,8 @@
 #include "tests/kit/proxy.h"
 #include "tests/kit/scratch.h"
 #include "tests/kit/server.h"
+#include "tests/kit/patience.h"
+#include "tests/kit/program.h"
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
@@ -60,7 +62,7 @@ static void teardown(void)
 	nftw(dir, path_remove, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-TestSuite(db, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(db, .init = setup, .fini = teardown);
 
 /* Rows as text: sets split by `|`, rows by a space, columns by a comma; a NUL in a value is shown as 0. */
 static void row_write(void *arg, const struct db_row *row)
@@ -118,6 +120,8 @@ static long server_pid(void)
 
 /* ---- a statement in a second thread */
 
+enum { PAUSE_US = 10000 };
+
 struct errand {
 	struct db     *db;
 	const char    *sql;
@@ -133,10 +137,23 @@ static void *errand_run(void *arg)
 	return NULL;
 }
 
+/* Returns when the statement has run for a while, so that it waits for something. */
 static void errand_start(struct errand *errand)
 {
+	int64_t     from_ms = clock_ms(), runs = 0;
+	struct text sql = {0};
+
+	text_format(&sql,
+	            "SELECT COUNT(*) FROM information_schema.processlist WHERE id = %ld AND command = 'Query'"
+	            " AND time_ms > 100",
+	            connection_id(errand->db));
 	cr_assert(pthread_create(&errand->thread, NULL, errand_run, errand) == 0);
-	usleep(200000);
+	while (!runs && !patience_is_over(from_ms, PATIENCE_MS)) {
+		usleep(PAUSE_US);
+		cr_assert(db_text(one, sql.data, number_keep, &runs) == DB_OK, "%s", db_error(one));
+	}
+	cr_assert(runs, "the statement does not wait after %d ms: %s", (int)(clock_ms() - from_ms), errand->sql);
+	text_fini(&sql);
 }
 
 static enum db_result errand_end(struct errand *errand)
@@ -461,24 +478,26 @@ Test(db, kills)
 	errand_start(&errand); /* .. or the whole server while it runs .. */
 	cr_assert(kill((pid_t)server_pid(), SIGKILL) == 0);
 	cr_expect(errand_end(&errand) == DB_UNKNOWN && !db_connected(two));
-	usleep(200000);
+	usleep((useconds_t)patience_ms(200) * 1000); /* until it is gone */
 	cr_expect(db_text(one, "SELECT 1", NULL, NULL) == DB_AWAY && !db_connected(one)); /* .. or between two */
-	while (!db_connect(one))
-		usleep(10000);
+	for (int64_t from_ms = clock_ms(); !db_connect(one) && !patience_is_over(from_ms, PATIENCE_MS);)
+		usleep(PAUSE_US);
 	says("SELECT COUNT(*) FROM t", "3");
 }
 
-/* The test's time is up before a server that is waited for without end has answered. */
-Test(db, a_silent_server, .timeout = 30)
+/* It is waited for a second, and not without end. */
+Test(db, a_silent_server)
 {
-	long pid = server_pid();
+	long    pid = server_pid();
+	int64_t from_ms;
 
 	db_silence_set(one, 1);
 	cr_assert(db_connect(one));
-	cr_assert(kill((pid_t)pid, SIGSTOP) == 0);
-	usleep(200000); /* until all its threads have stopped */
+	program_signal((pid_t)pid, SIGSTOP);
+	from_ms = clock_ms();
 	cr_expect(db_text(one, "SELECT 1", NULL, NULL) == DB_UNKNOWN && !db_connected(one));
 	cr_expect(!db_connect(one));
+	cr_expect(!patience_is_over(from_ms, PATIENCE_MS / 2), "it took %d ms", (int)(clock_ms() - from_ms));
 	cr_assert(kill((pid_t)pid, SIGCONT) == 0);
 	cr_expect(db_connect(one), "%s", db_error(one));
 }
@@ -508,7 +527,7 @@ Test(db, doctor)
 	text_fini(&findings);
 }
 
-Test(db_alone, doctor_on_late_writes, .timeout = 60)
+Test(db_alone, doctor_on_late_writes)
 {
 	struct server s;
 	struct text   findings = {0};
@@ -527,7 +546,7 @@ Test(db_alone, doctor_on_late_writes, .timeout = 60)
 
 /* ---- without a server */
 
-Test(db_alone, a_port_that_accepts_and_says_nothing, .timeout = 30)
+Test(db_alone, a_port_that_accepts_and_says_nothing)
 {
 	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
 	socklen_t          len = sizeof(at);

@@ -3,6 +3,7 @@
 #include "engine/db/db.h"
 #include "engine/db/embedded.h"
 #include "tests/kit/scratch.h"
+#include "tests/kit/patience.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -23,6 +24,9 @@
 static char home[256]; /* what the test may fill, mode 0755; removed at its end */
 static char dir[1024]; /* DIR, in it */
 static char why[1024];
+
+/* A server that was killed is gone; another one answers. */
+enum { GONE_MS = PATIENCE_MS / 10, HEALED_MS = PATIENCE_MS / 2 };
 
 /* ---- looking at the server from outside */
 
@@ -64,10 +68,17 @@ static bool alive(long pid)
 
 static bool gone_within(long pid, int ms)
 {
-	for (int64_t until = clock_ms() + ms; clock_ms() < until; pause_ms(10))
+	for (int64_t from_ms = clock_ms(); !patience_is_over(from_ms, ms); pause_ms(10))
 		if (!alive(pid))
 			return true;
 	return false;
+}
+
+static void server_kill(void)
+{
+	long pid = server_pid();
+
+	cr_assert(kill((pid_t)pid, SIGKILL) == 0 && gone_within(pid, GONE_MS));
 }
 
 static unsigned owner_of(long pid)
@@ -112,7 +123,7 @@ static bool answers_within(struct embedded *e, int ms)
 	struct db *db = db_new_alone(embedded_target(e));
 	bool       ok = false;
 
-	for (int64_t until = clock_ms() + ms; !ok && clock_ms() < until; pause_ms(10))
+	for (int64_t from_ms = clock_ms(); !ok && !patience_is_over(from_ms, ms); pause_ms(10))
 		ok = db_connect(db);
 	db_free(db);
 	return ok;
@@ -120,7 +131,7 @@ static bool answers_within(struct embedded *e, int ms)
 
 static bool restarts_within(const struct embedded *e, int64_t restarts, int ms)
 {
-	for (int64_t until = clock_ms() + ms; clock_ms() < until; pause_ms(10))
+	for (int64_t from_ms = clock_ms(); !patience_is_over(from_ms, ms); pause_ms(10))
 		if (embedded_restarts(e) == restarts)
 			return true;
 	return false;
@@ -209,12 +220,12 @@ static void home_remove(void)
 
 	if (pid && alive(pid)) { /* the test failed */
 		kill((pid_t)pid, SIGKILL);
-		gone_within(pid, 2000);
+		gone_within(pid, 2 * GONE_MS);
 	}
 	nftw(home, path_remove, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-TestSuite(embedded, .init = home_make, .fini = home_remove, .timeout = 60);
+TestSuite(embedded, .init = home_make, .fini = home_remove);
 
 /* ---- one user */
 
@@ -287,11 +298,11 @@ Test(embedded, heals_a_killed_server)
 	for (int n = 1; n <= 3; n++) {
 		ask(e, "INSERT INTO kept VALUES (1)");
 		before = server_pid();
-		cr_assert(kill((pid_t)before, SIGKILL) == 0 && gone_within(before, 1000));
-		cr_assert(answers_within(e, 5000));
+		cr_assert(kill((pid_t)before, SIGKILL) == 0 && gone_within(before, GONE_MS));
+		cr_assert(answers_within(e, HEALED_MS));
 		cr_expect(server_pid() != before);
 		cr_expect(ask(e, "SELECT COUNT(*) FROM kept") == n);
-		cr_expect(restarts_within(e, n, 5000));
+		cr_expect(restarts_within(e, n, HEALED_MS));
 	}
 	embedded_close(e);
 }
@@ -302,7 +313,7 @@ Test(embedded, closes_while_a_dead_server_is_healed)
 	long             before = server_pid(), after;
 
 	kill((pid_t)before, SIGKILL);
-	cr_assert(gone_within(before, 1000));
+	cr_assert(gone_within(before, GONE_MS));
 	while ((after = server_pid()) == before || after == 0)
 		pause_ms(5);
 	embedded_close(e);
@@ -320,9 +331,8 @@ Test(embedded, works_under_a_very_long_path)
 	}
 	e = open_or_fail(true);
 	cr_expect(ask(e, "SELECT 1") == 1);
-	cr_assert(kill((pid_t)server_pid(), SIGKILL) == 0);
-	pause_ms(200);
-	cr_expect(answers_within(e, 5000));
+	server_kill();
+	cr_expect(answers_within(e, HEALED_MS));
 	embedded_close(e);
 	snprintf(dir + len, sizeof(dir) - len, "/more");
 	cr_expect(embedded_open(&e, dir, EMBEDDED_MAKE, why, sizeof(why)) && strstr(why, "bytes"), "%s", why);
@@ -347,9 +357,8 @@ Test(embedded, runs_as_root_with_one_warning_where_its_user_is_shut_out)
 	cr_assert_not_null(freopen(path, "a", stderr));
 	e = open_or_fail(true);
 	cr_expect(owner_of(server_pid()) == 0);
-	cr_assert(kill((pid_t)server_pid(), SIGKILL) == 0);
-	pause_ms(200);
-	cr_expect(answers_within(e, 5000));
+	server_kill();
+	cr_expect(answers_within(e, HEALED_MS));
 	embedded_close(e);
 	embedded_close(open_or_fail(false)); /* a command's result comes without a warning */
 	cr_assert_not_null(log = fopen(path, "r"));
@@ -435,7 +444,7 @@ Test(embedded, is_adopted_by_a_second_process_and_stopped_by_the_last)
 	embedded_close(e);
 	cr_expect(alive(pid));
 	helper_close(&h);
-	cr_expect(gone_within(pid, 100));
+	cr_expect(gone_within(pid, GONE_MS / 10));
 }
 
 Test(embedded, outlives_a_killed_user_and_is_adopted)
@@ -451,8 +460,8 @@ Test(embedded, outlives_a_killed_user_and_is_adopted)
 	e = open_or_fail(true);
 	cr_expect(server_pid() == pid);
 	cr_expect(ask(e, "SELECT 1") == 1);
-	cr_assert(kill((pid_t)pid, SIGKILL) == 0 && gone_within(pid, 1000)); /* an adopted one is watched too */
-	cr_expect(answers_within(e, 5000));
+	cr_assert(kill((pid_t)pid, SIGKILL) == 0 && gone_within(pid, GONE_MS)); /* an adopted one is watched too */
+	cr_expect(answers_within(e, HEALED_MS));
 	pid = server_pid();
 	embedded_close(e);
 	cr_expect(!alive(pid));
@@ -483,7 +492,7 @@ Test(embedded, starts_no_server_beside_one_that_is_ending)
 	snprintf(path, sizeof(path), "%s/mariadbd.pid", dir);
 	file = fopen(path, "w");
 	cr_assert(file && fprintf(file, "%d\n", (int)pid) > 0 && fclose(file) == 0);
-	cr_assert(gone_within(pid, 1000) && waitpid(pid, NULL, WNOHANG) == 0);
+	cr_assert(gone_within(pid, GONE_MS) && waitpid(pid, NULL, WNOHANG) == 0);
 	e = open_or_fail(true);
 	cr_expect(waitpid(pid, NULL, WNOHANG) != 0, "two servers at a time");
 	embedded_close(e);
@@ -496,15 +505,15 @@ Test(embedded, is_healed_by_one_of_two_users)
 	long             pid = server_pid();
 
 	helper_open(&h, true);
-	cr_assert(kill((pid_t)pid, SIGKILL) == 0 && gone_within(pid, 1000));
-	cr_assert(answers_within(e, 5000));
-	cr_expect(restarts_within(e, 1, 5000));
+	cr_assert(kill((pid_t)pid, SIGKILL) == 0 && gone_within(pid, GONE_MS));
+	cr_assert(answers_within(e, HEALED_MS));
+	cr_expect(restarts_within(e, 1, HEALED_MS));
 	pause_ms(300); /* the second process may start another now, which would be wrong */
 	pid = server_pid();
 	embedded_close(e);
 	cr_expect(alive(pid));
 	helper_close(&h);
-	cr_expect(gone_within(pid, 100));
+	cr_expect(gone_within(pid, GONE_MS / 10));
 }
 
 Test(embedded, is_opened_by_many_at_once)

@@ -4,6 +4,7 @@
 #include "tests/lang/flow.h"
 #include "tests/kit/program.h"
 #include "tests/kit/scratch.h"
+#include "tests/kit/patience.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 
 #define LOAD "16*200" /* 3,200 calls: a good tenth of a second */
 
-enum { START_MS = 60000, PAUSE_US = 5000 };
+enum { START_MS = 6 * PATIENCE_MS, PAUSE_US = 5000 };
 
 /* The service on a folder of its own. */
 static struct {
@@ -105,15 +106,16 @@ static void own_race(const char *shape, const char *steps, const char *expectati
 static void server_kill(void)
 {
 	pid_t   pid = server_pid(), next = 0;
-	int64_t until = clock_ms() + START_MS;
+	int64_t from_ms = clock_ms();
 
 	cr_assert(pid > 0, "no server runs on this folder");
 	cr_assert(kill(pid, SIGKILL) == 0);
-	while ((next == 0 || next == pid) && clock_ms() < until) {
+	while ((next == 0 || next == pid) && !patience_is_over(from_ms, START_MS)) {
 		usleep(PAUSE_US);
 		next = server_pid();
 	}
-	cr_assert(next > 0 && next != pid, "the server was not started again");
+	cr_assert(next > 0 && next != pid, "the server was not started again in %d ms",
+	          (int)(clock_ms() - from_ms));
 }
 
 /* One race, in which the server dies `kills` times; then all of it again. */

@@ -19,7 +19,7 @@ static void teardown(void)
 	server_remove(&server);
 }
 
-TestSuite(session, .init = setup, .fini = teardown, .timeout = 90);
+TestSuite(session, .init = setup, .fini = teardown);
 
 /* ---- servers that are set against us */
 

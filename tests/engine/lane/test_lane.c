@@ -269,7 +269,7 @@ static const struct {
 	{"BEGIN NOT ATOMIC COMMIT; KILL CONNECTION_ID(); END", true},
 };
 
-Test(lane, any_statement_is_answered_as_by_a_node_in_trouble, .timeout = 120)
+Test(lane, any_statement_is_answered_as_by_a_node_in_trouble)
 {
 	static const char *const steps[] = {"reserve R%d-%d A=1 B=2 -> 201 held", "receipt M%d-%d A +1 B +1 -> 201",
 	                                    "release R%d-%d -> 200 released"};
@@ -307,7 +307,7 @@ Test(lane, any_statement_is_answered_as_by_a_node_in_trouble, .timeout = 120)
 
 /* The same of what readers, lists, the feed and workers ask: it is asked again, and nothing is done twice. 1105 stands
  * for what a node refuses, once. */
-Test(lane, whoever_else_asks_is_answered_as_by_a_node_in_trouble, .timeout = 120)
+Test(lane, whoever_else_asks_is_answered_as_by_a_node_in_trouble)
 {
 	static const char *const answers[] = {"BEGIN NOT ATOMIC ROLLBACK; " SAYS("1213") "; END",
 	                                      SAYS("1047"),
@@ -366,7 +366,7 @@ Test(lane, given_up_while_it_waits_for_a_row)
 	proxy_arm_lane(proxy, BREACH_DEAF, "R0"); /* the step behind the deduction, which waits */
 	race = flow_race("1", "reserve R# A=1 B=1");
 	cr_expect(proxy_struck(proxy));
-	usleep(500000);
+	trap_waiter();
 	trap_unlock();
 	trap_raced(race, "1x 201 held A=1 B=1");
 	flow_steps("reserve  R0 A=1 B=1        -> 200 held replayed",
@@ -429,12 +429,13 @@ Test(lane, outcome_stays_unknown)
 	flow_steps("receipt  A +10             -> 201",
 	           "reserve  R9 A=1            -> 201");
 	proxy_arm_lane(proxy, BREACH_LATE, "COMMIT");
+	proxy_shut_behind(proxy);
 	race = flow_race("1", "adjust M# A -1");
 	cr_assert(proxy_struck(proxy));
-	flow_step("away");
+	flow_step("cut");
 	trap_raced(race, "1x 503 unknown_outcome Retry-After:*");
-	flow_steps("back",
-	           "wait adjust   M0 A -1      -> 201",
+	proxy_let_in(proxy);
+	flow_steps("wait adjust   M0 A -1      -> 201",
 	           "sku      A                 -> available=8 reserved=1");
 	flow_end();
 	proxy_close(proxy);
@@ -476,11 +477,12 @@ Test(lane, lane_row_is_gone_when_the_outcome_is_looked_up)
 	flow_step("serve --lanes 1");
 	flow_steps("receipt  A +10             -> 201");
 	proxy_arm_lane(proxy, BREACH_LATE, "COMMIT");
+	proxy_shut_behind(proxy);
 	race = flow_race("1", "adjust M# A -1");
 	cr_assert(proxy_struck(proxy));
-	flow_step("away");
+	flow_step("cut");
 	trap_sql("DELETE FROM log_writer");
-	flow_step("back");
+	proxy_let_in(proxy);
 	trap_raced(race, "1x 201 created_at=~0");
 	flow_steps("adjust   M0 A -1           -> 200 replayed",
 	           "sku      A                 -> available=9 reserved=0");

@@ -16,23 +16,10 @@
 
 /* ---- one row: the others go on */
 
-/* How often the programs have said so. */
-static int said(const char *event)
-{
-	struct text said = {0};
-	int         count = 0;
-
-	flow_said(&said);
-	for (const char *at = said.data; at && (at = strstr(at, event)); at++)
-		count++;
-	text_fini(&said);
-	return count;
-}
-
 /* How often a lane has waited for a row in vain (2 s each time, innodb_lock_wait_timeout), by what the service says. */
 static int waits(void)
 {
-	return said("event=rows_locked");
+	return trap_said_count("event=rows_locked");
 }
 
 /* Orders of B, one after the other. The lane has waited `most` times at most since the beginning, no matter how many
@@ -169,7 +156,7 @@ Test(row_lock, call_keeps_its_order)
 		trap_unlock();
 		trap_raced(race, rows[i].told);
 	}
-	cr_expect_eq(said("event=database_away"), 0, "a look at locked rows costs no connection");
+	cr_expect_eq(trap_said_count("event=database_away"), 0, "a look at locked rows costs no connection");
 	flow_end();
 }
 

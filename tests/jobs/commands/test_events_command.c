@@ -1,8 +1,10 @@
 /* test_events_command.c - the command events: lines of JSON for pipes, the cursor at the end, following. Rows of the
  * log are written by SQL: each is of one change, stock.out or stock.back of the sku A. */
+#include "engine/base/clock.h"
 #include "engine/log/event.h"
 #include "tests/lang/flow.h"
 #include "tests/kit/program.h"
+#include "tests/kit/patience.h"
 #include "tests/lang/trap.h"
 
 #include <fcntl.h>
@@ -14,6 +16,8 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum { PAUSE_US = 50000 };
 
 /* A transaction of `count` changes, seen by its first one's available units. */
 static void change(enum event_type type, int64_t available, unsigned count)
@@ -70,7 +74,7 @@ static int events_end(pid_t pid)
 {
 	int status = -1;
 
-	cr_assert(program_wait(pid, 10000, &status), "it does not end");
+	cr_assert(program_wait(pid, PATIENCE_MS, &status), "it does not end in %d ms", patience_ms(PATIENCE_MS));
 	return status;
 }
 
@@ -116,10 +120,12 @@ static const char *units(void)
 
 static void units_expected(const char *expected)
 {
-	for (int i = 0; i < 200 && strcmp(units(), expected) != 0; i++)
-		usleep(100000);
+	int64_t from_ms = clock_ms();
+
+	while (strcmp(units(), expected) != 0 && !patience_is_over(from_ms, 2 * PATIENCE_MS))
+		usleep(PAUSE_US);
 	if (strcmp(units(), expected) != 0)
-		flow_fail("%s, not %s: %s", units(), expected, file_read(1));
+		flow_fail("%s after %d ms, not %s: %s", units(), (int)(clock_ms() - from_ms), expected, file_read(1));
 }
 
 static void after_cursor(const char *options, char *to, size_t size)
@@ -193,12 +199,14 @@ static pid_t follow_from_now(void)
 /* What was there before is not told; when it has begun is seen by what it tells. */
 Test(events_command, follows_from_now)
 {
-	pid_t pid;
+	int64_t from_ms;
+	pid_t   pid;
 
 	begin();
 	change(EVENT_OUT, 1, 1);
+	from_ms = clock_ms();
 	pid = events_begin("--after now --follow", NULL);
-	for (int i = 10; i < 110 && !*units(); i++) {
+	for (int i = 10; !*units() && !patience_is_over(from_ms, 2 * PATIENCE_MS); i++) {
 		change(EVENT_OUT, i, 1);
 		usleep(200000);
 	}
@@ -271,11 +279,12 @@ Test(events_command, a_pipe_that_is_not_read)
 	snprintf(options, sizeof(options), ">%s", fifo);
 	pid = events_begin("--follow", options);
 	fd = open(fifo, O_RDONLY);
-	for (int i = 0; i < 100 && (ioctl(fd, FIONREAD, &ready) != 0 || ready < PIPE_FULL); i++)
-		usleep(100000);
-	usleep(500000);
-	for (int i = 0; i < 50 && (open_here = trap_number("%s", open_ones)) > 0; i++)
-		usleep(50000);
+	for (int64_t from_ms = clock_ms();
+	     (ioctl(fd, FIONREAD, &ready) != 0 || ready < PIPE_FULL) && !patience_is_over(from_ms, PATIENCE_MS);)
+		usleep(PAUSE_US);
+	for (int64_t from_ms = clock_ms();
+	     (open_here = trap_number("%s", open_ones)) > 0 && !patience_is_over(from_ms, PATIENCE_MS / 2);)
+		usleep(PAUSE_US);
 	cr_expect_eq(open_here, 0);
 	kill(pid, SIGTERM);
 	cr_expect_eq(events_end(pid), 0);
@@ -300,6 +309,13 @@ Test(events_command, a_pipe_that_is_not_read)
 	flow_end();
 }
 
+/* Behind a shell that has ended already: waits until stderr has been written to. */
+static void error_said(void)
+{
+	for (int64_t from_ms = clock_ms(); !*file_read(1) && !patience_is_over(from_ms, PATIENCE_MS / 2);)
+		usleep(PAUSE_US);
+}
+
 Test(events_command, a_pipe_that_is_closed)
 {
 	char options[4200];
@@ -308,8 +324,7 @@ Test(events_command, a_pipe_that_is_closed)
 	for (int i = 0; i < 3; i++)
 		change(EVENT_OUT, 1000 * i, 1000);
 	cr_expect_eq(events_end(events_begin("--follow", "| head -n 5 >/dev/null")), 0);
-	for (int i = 0; i < 50 && !*file_read(1); i++)
-		usleep(100000);
+	error_said();
 	after_cursor("--types stock.back", options, sizeof(options));
 	cr_expect_eq(events(options), 0);
 	flow_end();
@@ -362,8 +377,7 @@ Test(events_command, a_pipe_that_is_closed_in_the_quiet)
 	begin();
 	change(EVENT_OUT, 1, 1);
 	cr_expect_eq(events_end(events_begin("--follow", "| head -n 1 >/dev/null")), 0);
-	for (int i = 0; i < 50 && !*file_read(1); i++)
-		usleep(100000);
+	error_said();
 	cr_expect_gt(strlen(cursor()), 10);
 	flow_end();
 }

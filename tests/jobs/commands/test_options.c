@@ -4,6 +4,7 @@
 #include "jobs/options.h"
 #include "tests/lang/flow.h"
 #include "tests/kit/program.h"
+#include "tests/kit/patience.h"
 
 #include <cjson/cJSON.h>
 #include <dirent.h>
@@ -192,7 +193,7 @@ Test(options, data_that_is_being_made)
 	globfree(&made);
 	snprintf(line, sizeof(line), "stats --data %s", data);
 	cr_expect(program_run(log, NULL, line) == 0, "it did not wait");
-	cr_expect(program_wait(pid, 30000, &status) && status == 0);
+	cr_expect(program_wait(pid, 3 * PATIENCE_MS, &status) && status == 0);
 	nftw(data, path_remove, 16, FTW_DEPTH | FTW_PHYS);
 }
 

@@ -1,4 +1,5 @@
 /* test_incoming.c - places of kind incoming: promises as they are raised, lowered, moved and told. */
+#include "tests/lang/steps.h"
 #include "tests/lang/flow.h"
 
 Test(incoming, is_a_kind_with_a_time)
@@ -30,6 +31,8 @@ Test(incoming, is_a_kind_with_a_time)
 Test(incoming, promises_are_no_units_in_the_house)
 {
 	flow("serve   --lanes 1 --stock-changed               -> ",
+	     LEVELS_WATCHED,
+	     STOCK_WISHED,
 	     "raw PUT /v1/locations/po {'kind':'incoming'}    -> 201",
 	     "raw PUT /v1/locations/qc {'kind':'aside'}       -> 201",
 	     "receipt A@po +7 A +2 A@qc +1                    -> 201",
