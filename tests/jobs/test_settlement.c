@@ -172,25 +172,26 @@ Test(settlement, of_a_locked_slot)
 	flow_end();
 }
 
-/* More slots than one statement should name: 100 orders of 1,000 lines, no two of them of one slot. */
+/* More slots than one statement should name: 80 orders of 800 lines, no two of them of one slot. Large numbers make
+ * long rows. */
 Test(settlement, of_very_many_slots)
 {
 	flow("receipt  A +1                -> 201",
-	     "sql INSERT INTO sku (sku_id, code, created_at) SELECT 10 + seq, CONCAT('S', seq), UTC_TIMESTAMP(3)"
-	     " FROM seq_1_to_1000 -> ",
-	     "sql INSERT INTO location (location_id, code) SELECT 10 + seq, CONCAT('L', seq) FROM seq_1_to_100 -> ",
-	     "sql INSERT INTO stock_slot SELECT 10 + s.seq, 10 + l.seq, 0, 0, 1"
-	     " FROM seq_1_to_1000 s, seq_1_to_100 l -> ",
+	     "sql INSERT INTO sku (sku_id, code, created_at) SELECT 4000000000 + seq, CONCAT('S', seq), UTC_TIMESTAMP(3)"
+	     " FROM seq_1_to_800 -> ",
+	     "sql INSERT INTO location (location_id, code) SELECT 10 + seq, CONCAT('L', seq) FROM seq_1_to_80 -> ",
+	     "sql INSERT INTO stock_slot SELECT 4000000000 + s.seq, 10 + l.seq, 60000, 0, 1"
+	     " FROM seq_1_to_800 s, seq_1_to_80 l -> ",
 	     "sql INSERT INTO movement SELECT 7, 'M7', 1, '', UTC_TIMESTAMP(3), NULL, NULL, NULL, NULL, NULL -> ",
 	     "sql INSERT INTO movement_line SELECT 7, sku_id, location_id, slot, 1 FROM stock_slot"
 	     " WHERE sku_id > 10 -> ",
 	     "sql INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, attempts,"
 	     " created_at, confirmed_at) SELECT seq, CONCAT('R', seq), '', 2, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), 0,"
-	     " UTC_TIMESTAMP(3), UTC_TIMESTAMP(3) FROM seq_1_to_100 -> ",
-	     "sql INSERT INTO reservation_line SELECT location_id - 10, sku_id, location_id, 0, 1 FROM stock_slot"
+	     " UTC_TIMESTAMP(3), UTC_TIMESTAMP(3) FROM seq_1_to_80 -> ",
+	     "sql INSERT INTO reservation_line SELECT location_id - 10, sku_id, location_id, slot, 1 FROM stock_slot"
 	     " WHERE sku_id > 10 -> ",
 	     "work     settle              -> 0",
-	     STATES "3,100",
+	     STATES "3,80",
 	     "sql SELECT COUNT(*) > 1 FROM movement WHERE kind = 5 -> 1",
 	     "sku      S7                  -> on_hand=0");
 }
@@ -199,18 +200,18 @@ Test(settlement, of_very_many_slots)
 Test(settlement, of_one_order_in_very_many_slots)
 {
 	flow("receipt  A +1                -> 201",
-	     "sql INSERT INTO sku (sku_id, code, created_at) SELECT 10 + seq, CONCAT('S', seq), UTC_TIMESTAMP(3)"
-	     " FROM seq_1_to_1000 -> ",
-	     "sql INSERT INTO location (location_id, code) SELECT 10 + seq, CONCAT('L', seq) FROM seq_1_to_100 -> ",
-	     "sql INSERT INTO stock_slot SELECT 10 + s.seq, 10 + l.seq, 0, 0, 1"
-	     " FROM seq_1_to_1000 s, seq_1_to_100 l -> ",
+	     "sql INSERT INTO sku (sku_id, code, created_at) SELECT 4000000000 + seq, CONCAT('S', seq), UTC_TIMESTAMP(3)"
+	     " FROM seq_1_to_800 -> ",
+	     "sql INSERT INTO location (location_id, code) SELECT 10 + seq, CONCAT('L', seq) FROM seq_1_to_80 -> ",
+	     "sql INSERT INTO stock_slot SELECT 4000000000 + s.seq, 10 + l.seq, 60000, 0, 1"
+	     " FROM seq_1_to_800 s, seq_1_to_80 l -> ",
 	     "sql INSERT INTO movement SELECT 7, 'M7', 1, '', UTC_TIMESTAMP(3), NULL, NULL, NULL, NULL, NULL -> ",
 	     "sql INSERT INTO movement_line SELECT 7, sku_id, location_id, slot, 1 FROM stock_slot"
 	     " WHERE sku_id > 10 -> ",
 	     "sql INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, attempts,"
 	     " created_at, confirmed_at) SELECT seq, CONCAT('R', seq), '', 2, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), 0,"
 	     " UTC_TIMESTAMP(3), UTC_TIMESTAMP(3) FROM seq_1_to_1 -> ",
-	     "sql INSERT INTO reservation_line SELECT 1, sku_id, location_id, 0, 1 FROM stock_slot"
+	     "sql INSERT INTO reservation_line SELECT 1, sku_id, location_id, slot, 1 FROM stock_slot"
 	     " WHERE sku_id > 10 -> ",
 	     "work     settle              -> 0",
 	     STATES "3,1",

@@ -1,5 +1,6 @@
 /* scratch.c - see scratch.h. */
 #include "tests/kit/scratch.h"
+#include "tests/kit/patience.h"
 #include "engine/base/hash.h"
 #include "engine/base/memory.h"
 #include "jobs/commands/audit_events.h"
@@ -139,11 +140,23 @@ static void account_drop(struct scratch *s)
 	unsetenv(PASSWORD_FILE);
 }
 
+/* To drop a table locks the server's own tables of statistics, for which tests beside this one wait as well: a session's
+ * usual 2 s may be too short. */
+static void dropping_waits(struct scratch *s)
+{
+	int  wait_s = patience_ms(3 * PATIENCE_MS) / 1000;
+	char sql[120];
+
+	snprintf(sql, sizeof(sql), "SET SESSION lock_wait_timeout = %d, innodb_lock_wait_timeout = %d", wait_s, wait_s);
+	must(s->db, sql, NULL, NULL);
+}
+
 void scratch_close(struct scratch *s)
 {
 	char sql[80];
 
 	scratch_unlock(s);
+	dropping_waits(s);
 	account_drop(s);
 	snprintf(sql, sizeof(sql), "DROP DATABASE %s", s->name);
 	must(s->db, sql, NULL, NULL);

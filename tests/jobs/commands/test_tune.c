@@ -18,7 +18,7 @@
 #define TABLES   "sql SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = CONCAT(DATABASE(), '_tune')"
 #define UNDER_WAY                                                                                    \
 	"wait:16 sql BEGIN NOT ATOMIC DECLARE CONTINUE HANDLER FOR 1146 SELECT 0; EXECUTE IMMEDIATE" \
-	" CONCAT('SELECT COUNT(*) > 5000 FROM ', DATABASE(), '_tune.reservation'); END -> 1"
+	" CONCAT('SELECT COUNT(*) > 500 FROM ', DATABASE(), '_tune.reservation'); END -> 1"
 #define STOCK_OF_A "receipt A +10 -> 201", "reserve R1 A=3 -> 201"
 
 Test(tune, tells_and_leaves_nothing)
@@ -27,8 +27,6 @@ Test(tune, tells_and_leaves_nothing)
 	     MAY_MAKE,
 	     "mark",
 	     "run tune --seconds 1        -> 0 ~reservations/s '~lock waits' '~holdfast serve --lanes'",
-	     THERE " -> 0",
-	     "run tune --seconds 1 --json -> 0 '~seconds:1,trials:[{slots:1,reservations_per_s:' ~slots:8 ~best:",
 	     THERE " -> 0",
 	     "unchanged",
 	     "sku A                       -> available=7 reserved=3",
@@ -66,13 +64,15 @@ Test(tune, killed_and_tuned_again)
 {
 	flow(STOCK_OF_A,
 	     MAY_MAKE,
+	     "mark",
 	     "start T tune --seconds 60",
 	     UNDER_WAY,
 	     "signal T KILL",
-	     "end T                -> 137",
+	     "end T                       -> 137",
 	     THERE " -> 1",
-	     "run tune --seconds 1 -> 0",
-	     THERE " -> 0");
+	     "run tune --seconds 1 --json -> 0 '~seconds:1,trials:[{slots:1,reservations_per_s:' ~slots:8 ~best:",
+	     THERE " -> 0",
+	     "unchanged");
 }
 
 /* ---- a database that an administrator has made */
@@ -82,14 +82,11 @@ Test(tune, made_by_an_administrator)
 	flow(STOCK_OF_A,
 	     MADE,
 	     MAY_MAKE,
-	     "run tune --seconds 1 -> 0 ~reservations/s",
-	     THERE " -> 1",
-	     TABLES " -> 0",
 	     "start T tune --seconds 60",
 	     UNDER_WAY,
 	     "signal T KILL",
 	     "end T                -> 137",
-	     "run tune --seconds 1 -> 0",
+	     "run tune --seconds 1 -> 0 ~reservations/s",
 	     TABLES " -> 0",
 	     THERE " -> 1",
 	     DROPPED);
