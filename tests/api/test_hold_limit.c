@@ -257,7 +257,7 @@ Test(hold_limit, comes_back_with_the_clock)
 	     "wait sql SELECT COUNT(*), SUM(units) FROM key_hold -> 2,10",
 	     "release R2                             -> 200",
 	     "wait reserve X NONE=6                  -> 429",
-	     "reserve X NONE=5                       -> 422 unknown_sku",
+	     "wait reserve X NONE=5                  -> 422 unknown_sku",
 	     "wait reserve X A=5                     -> 201",
 	     "reserve Y A=1                          -> 429");
 }
@@ -277,7 +277,7 @@ Test(hold_limit, comes_back_among_many)
 	     "sql DELETE FROM key_hold    -> ",
 	     "wait:60 sql SELECT COUNT(*), SUM(units) FROM key_hold -> 1,5",
 	     "wait reserve X NONE=6       -> 429",
-	     "reserve X NONE=5            -> 422 unknown_sku",
+	     "wait reserve X NONE=5       -> 422 unknown_sku",
 	     "sql DELETE FROM reservation WHERE order_id LIKE 'S%' -> ");
 }
 
@@ -319,7 +319,7 @@ Test(hold_limit, best_effort_is_judged_by_what_it_asks_for)
 Test(hold_limit, refusals)
 {
 	flow(STOCK,
-	     "reserve R1 GHOST=10 -> 422 unknown_sku",
+	     "wait reserve R1 GHOST=10 -> 422 unknown_sku",
 	     "reserve R1 GHOST=11 -> 429",
 	     "key boss",
 	     "receipt C +3        -> 201",
