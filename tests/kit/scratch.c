@@ -140,8 +140,8 @@ static void account_drop(struct scratch *s)
 	unsetenv(PASSWORD_FILE);
 }
 
-/* To drop a table locks the server's own tables of statistics, for which tests beside this one wait as well: a session's
- * usual 2 s may be too short. */
+/* To drop a table locks the server's own tables of statistics, for which tests beside this one wait, too: the usual 2 s
+ * of a session may be too short. */
 static void dropping_waits(struct scratch *s)
 {
 	int  wait_s = patience_ms(3 * PATIENCE_MS) / 1000;
