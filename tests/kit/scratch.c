@@ -74,6 +74,7 @@ static struct db *connection_new(const struct db_target *target, const char *dat
 
 	snprintf(to.database, sizeof(to.database), "%s", database);
 	db = db_new_alone(&to);
+	db_silence_set(db, (unsigned)patience_ms(6 * PATIENCE_MS) / 1000);
 	if (!db_connect(db))
 		cr_assert_fail("cannot connect to the test database: %s", db_error(db));
 	return db;
