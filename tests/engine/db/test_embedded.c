@@ -559,23 +559,30 @@ Test(embedded, survives_a_kill_while_it_is_made)
 	cr_expect(!is_there(pattern));
 }
 
-Test(embedded, survives_a_kill_while_it_starts)
+/* The user that starts the server is killed so long after the server's number was written. */
+static void start_is_killed(int after_ms)
 {
-	struct helper    h;
-	struct embedded *e = open_or_fail(true);
+	struct helper    h = helper_start();
+	struct embedded *e;
 	long             pid;
 
-	embedded_close(e);
-	h = helper_start();
 	helper_open(&h, false);
-	for (pid = 0; !(pid = server_pid()); pause_ms(1))
-		;
-	pause_ms(5);
+	while (!(pid = server_pid()))
+		usleep(100);
+	pause_ms(after_ms);
 	helper_kill(&h);
 	e = open_or_fail(true);
 	cr_expect(server_pid() == pid, "a second server was started beside %ld", pid);
 	embedded_close(e);
 	cr_expect(!alive(pid));
+}
+
+/* At once: what has written its number is no server yet. */
+Test(embedded, survives_a_kill_while_it_starts)
+{
+	embedded_close(open_or_fail(true));
+	start_is_killed(0);
+	start_is_killed(5);
 }
 
 Test(embedded, refuses_a_second_serve)
