@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MAKE_MS = 120000, LOG_MAX = 16 << 20 };
+enum { MAKE_MS = 120000, BEGIN_MS = 2000, LOG_MAX = 16 << 20 };
 
 /* The size of the redo log, given to mariadb-install-db too, so that the first start need not write the log anew.
  * Killed under full load, the server is back after 4 s with 512 MiB and after 11 s with 1 GiB; both carry the same
@@ -469,14 +469,29 @@ static bool pid_serves(const struct mariadbd *m, pid_t pid)
 	return false;
 }
 
+/* Whether this process is the child of one of our programs still, which has written its number and runs mariadbd in a
+ * moment. Its parent may be gone by then. */
+static bool pid_begins(pid_t pid)
+{
+	char    path[64], ours[4096], its[4096];
+	ssize_t ours_len = readlink("/proc/self/exe", ours, sizeof(ours)), its_len;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	its_len = readlink(path, its, sizeof(its));
+	return ours_len > 0 && its_len == ours_len && memcmp(its, ours, (size_t)ours_len) == 0;
+}
+
 bool mariadbd_find(struct mariadbd *m)
 {
-	char digits[24];
+	char    digits[24];
+	int64_t until;
 
 	file_read(m->dir_fd, "mariadbd.pid", 0, digits, sizeof(digits));
 	/* First hold on to the process, then look at it: the number may be given to another at any time. */
 	m->pid = (pid_t)strtol(digits, NULL, 10);
 	m->pidfd = m->pid > 0 ? pidfd_open(m->pid, 0) : -1;
+	for (until = clock_ms() + BEGIN_MS; m->pidfd >= 0 && pid_begins(m->pid) && clock_ms() < until;)
+		usleep(1000);
 	if (m->pidfd >= 0 && (pid_serves(m, m->pid) || pid_ends(m->pid)) && !mariadbd_ended(m, -1, 0))
 		return true;
 	mariadbd_leave(m);

@@ -177,8 +177,8 @@ Test(settlement, of_a_locked_slot)
 Test(settlement, of_very_many_slots)
 {
 	flow("receipt  A +1                -> 201",
-	     "sql INSERT INTO sku (sku_id, code, created_at) SELECT 4000000000 + seq, CONCAT('S', seq), UTC_TIMESTAMP(3)"
-	     " FROM seq_1_to_800 -> ",
+	     "sql INSERT INTO sku (sku_id, code, created_at) SELECT 4000000000 + seq, CONCAT('S', seq),"
+	     " UTC_TIMESTAMP(3) FROM seq_1_to_800 -> ",
 	     "sql INSERT INTO location (location_id, code) SELECT 10 + seq, CONCAT('L', seq) FROM seq_1_to_80 -> ",
 	     "sql INSERT INTO stock_slot SELECT 4000000000 + s.seq, 10 + l.seq, 60000, 0, 1"
 	     " FROM seq_1_to_800 s, seq_1_to_80 l -> ",
@@ -200,8 +200,8 @@ Test(settlement, of_very_many_slots)
 Test(settlement, of_one_order_in_very_many_slots)
 {
 	flow("receipt  A +1                -> 201",
-	     "sql INSERT INTO sku (sku_id, code, created_at) SELECT 4000000000 + seq, CONCAT('S', seq), UTC_TIMESTAMP(3)"
-	     " FROM seq_1_to_800 -> ",
+	     "sql INSERT INTO sku (sku_id, code, created_at) SELECT 4000000000 + seq, CONCAT('S', seq),"
+	     " UTC_TIMESTAMP(3) FROM seq_1_to_800 -> ",
 	     "sql INSERT INTO location (location_id, code) SELECT 10 + seq, CONCAT('L', seq) FROM seq_1_to_80 -> ",
 	     "sql INSERT INTO stock_slot SELECT 4000000000 + s.seq, 10 + l.seq, 60000, 0, 1"
 	     " FROM seq_1_to_800 s, seq_1_to_80 l -> ",

@@ -16,7 +16,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { WORDS_MAX = 40, START_MS = 2 * PATIENCE_MS, STOP_MS = 3 * PATIENCE_MS, RUN_MS = 6 * PATIENCE_MS, TAIL_BYTES = 3000, PAUSE_US = 2000 };
+enum {
+	WORDS_MAX = 40,
+	START_MS = 2 * PATIENCE_MS,
+	STOP_MS = 3 * PATIENCE_MS,
+	RUN_MS = 6 * PATIENCE_MS,
+	TAIL_BYTES = 3000,
+	PAUSE_US = 2000
+};
 
 static const char *program_path(void)
 {

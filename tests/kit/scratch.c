@@ -74,6 +74,7 @@ static struct db *connection_new(const struct db_target *target, const char *dat
 
 	snprintf(to.database, sizeof(to.database), "%s", database);
 	db = db_new_alone(&to);
+	db_silence_set(db, (unsigned)patience_ms(6 * PATIENCE_MS) / 1000);
 	if (!db_connect(db))
 		cr_assert_fail("cannot connect to the test database: %s", db_error(db));
 	return db;
@@ -140,8 +141,8 @@ static void account_drop(struct scratch *s)
 	unsetenv(PASSWORD_FILE);
 }
 
-/* To drop a table locks the server's own tables of statistics, for which tests beside this one wait as well: a session's
- * usual 2 s may be too short. */
+/* To drop a table locks the server's own tables of statistics, for which tests beside this one wait, too: the usual 2 s
+ * of a session may be too short. */
 static void dropping_waits(struct scratch *s)
 {
 	int  wait_s = patience_ms(3 * PATIENCE_MS) / 1000;

@@ -475,7 +475,8 @@ static void PRINTF(3, 4) sql(void (*each)(void *arg, const struct db_row *row), 
 static bool is_known(const char *table, const char *column, struct names *sums, size_t count)
 {
 	sums->count = count;
-	sql(name_read, sums, "SELECT CONCAT_WS(' ', COUNT(*), SUM(CRC32(COALESCE(%s, 'NULL')))) FROM %s", column, table);
+	sql(name_read, sums, "SELECT CONCAT_WS(' ', COUNT(*), SUM(CRC32(COALESCE(%s, 'NULL')))) FROM %s", column,
+	    table);
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(sums->list[i][0], sums->list[count][0]) == 0)
 			return true;

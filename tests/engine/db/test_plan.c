@@ -462,8 +462,8 @@ Test(plan, on_a_server_that_is_set_against_us)
 		" REPLACE(part, '=on', '=off'), REPLACE(part, '=off', '=on'))), '\"'), back"
 		" FROM parts, (SELECT 0 AS back UNION SELECT 1) ways WHERE part <> '' ORDER BY part, back",
 			  costs[] = "SELECT CONCAT(variable_name, ' = ', ELT(n, 10000, 0, default_value)),"
-				    " n = 3 FROM information_schema.system_variables, (SELECT 1 AS n UNION SELECT 2 UNION"
-				    " SELECT 3) ways WHERE variable_name LIKE 'OPTIMIZER%COST' AND"
+				    " n = 3 FROM information_schema.system_variables, (SELECT 1 AS n UNION SELECT 2"
+				    " UNION SELECT 3) ways WHERE variable_name LIKE 'OPTIMIZER%COST' AND"
 				    " variable_type = 'DOUBLE' ORDER BY variable_name, n";
 	struct server server;
 

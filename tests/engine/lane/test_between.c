@@ -293,7 +293,7 @@ Test(between, end_of_a_hold)
 		{"reserve N3 A=4 replaces=R3", "1x 201 held", "split R3 S3 A=1", "409 released"},
 	};
 	struct race *race, *other;
-	char         steps[100], then[100];
+	char         then[100];
 
 	begin();
 	for (size_t i = 0; i < LENGTH(ends); i++) {
@@ -302,9 +302,9 @@ Test(between, end_of_a_hold)
 		race = flow_race("1", ends[i].step);
 		cr_expect(proxy_struck(proxy));
 		usleep(2100000);
-		snprintf(steps, sizeof(steps), "get R%zu || %s", i, ends[i].other);
-		snprintf(then, sizeof(then), "1x 200 held | 1x %s", ends[i].then);
-		other = flow_race("2", steps);
+		flow_step("get R%zu -> held", i);
+		snprintf(then, sizeof(then), "1x %s", ends[i].then);
+		other = flow_race("1", ends[i].other);
 		usleep(300000);
 		proxy_go_on(proxy);
 		trap_raced(race, ends[i].made);

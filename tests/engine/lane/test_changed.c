@@ -318,7 +318,7 @@ Test(changed, take_up_takes_what_it_has_read)
 	trap_exec("while read -r l; do sleep 2; done");
 	flow_step("start W work settle --once --lease 3");
 	trap_begun();
-	usleep(200000);
+	usleep(200000); /* until the worker listens to its program, which ends after 2 s */
 	flow_steps("signal W STOP",
 	           "tick 100",
 	           "run reap --max-attempts 1 -> 0 '~1 orders freed'");

@@ -185,7 +185,7 @@ Test(lane, late_statement_is_fenced)
 	proxy_close(proxy);
 }
 
-/* Does what the server does after 5 s of silence: the connection whose transaction is open and does nothing is closed. */
+/* Does what the server does after 5 s of silence: closes the connection with an open transaction that does nothing. */
 static void silent_give_up(void)
 {
 	int64_t from_ms = clock_ms(), id = 0;

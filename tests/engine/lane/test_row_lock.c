@@ -62,7 +62,7 @@ Test(row_lock, slot_holds_up_its_sku_alone)
 	           "get     R                          -> held",
 	           "sku     A                          -> available=99 reserved=1");
 	race = flow_race("4*2", "reserve X# A=1");
-	usleep(700000);
+	usleep(300000);
 	trap_unlock();
 	trap_raced(race, "8x 201 held");
 	flow_steps("release R                          -> released",
@@ -95,7 +95,7 @@ Test(row_lock, customer_holds_up_his_orders_alone)
 	           "get     R                          -> held",
 	           "has     A c                        -> has=2");
 	race = flow_race("4*2", "reserve X# A=1 customer=c");
-	usleep(700000);
+	usleep(300000);
 	trap_unlock();
 	trap_raced(race, "8x 201 held");
 	flow_steps("release R                          -> released",

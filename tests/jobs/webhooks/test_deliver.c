@@ -17,7 +17,8 @@
 
 #define ALLOW   "--webhooks-allow 127.0.0.0/8"
 #define DELIVER "start D work deliver " ALLOW
-enum { SOON_MS = PATIENCE_MS };
+/* READ_MS: deliverers know what a row says within a second. */
+enum { SOON_MS = PATIENCE_MS, READ_MS = PATIENCE_MS / 8 };
 
 static int port;
 
@@ -84,12 +85,6 @@ static void expect_only(const char *path, int status, size_t count)
 	usleep(300000);
 	cr_expect_eq(inbox_count(path, status), count, "%zu instead of %zu came to %s with %d",
 	             inbox_count(path, status), count, path, status);
-}
-
-/* Deliverers know what a row says within a second. */
-static void row_is_read(void)
-{
-	usleep((useconds_t)patience_ms(PATIENCE_MS / 8) * 1000);
 }
 
 static void expect_signed(const struct received *in, const char *first, const char *second, const char *third)
@@ -179,7 +174,7 @@ Test(deliver, rotated)
 		flow_step("%s", rows[i].tick);
 		for (int n = 0; n < rows[i].rotations; n++)
 			webhook_secret("W", secrets[told++]);
-		row_is_read();
+		usleep((useconds_t)patience_ms(READ_MS) * 1000);
 		flow_step("reserve R%zu A=1 -> 201", i);
 		expect_came("/W", 200, i + 1);
 		in = inbox_get("/W", i);
@@ -342,7 +337,7 @@ Test(deliver, from_a_time)
 	cr_expect_str_eq(inbox_get("/W", 2).id, inbox_get("/W", 0).id);
 	flow_steps("raw POST /v1/webhooks/W/enable {'from':'2099-01-01T00:00:00Z'} -> 200",
 	           "raw DELETE /v1/webhooks/W -> 204");
-	row_is_read();
+	usleep((useconds_t)patience_ms(READ_MS) * 1000);
 	flow_step("reserve R2 A=1 -> 201");
 	expect_only("/W", 200, 3);
 	flow_end();
@@ -583,7 +578,7 @@ Test(deliver, deleted_and_switched_off_ones_stop_within_a_second)
 	flow_repeat("batch", " R# A=1 |", 499, " R499 A=1 -> 201 | ...");
 	expect_came("/W", 200, 20);
 	flow_step("raw DELETE /v1/webhooks/W -> 204");
-	row_is_read();
+	usleep((useconds_t)patience_ms(READ_MS) * 1000);
 	expect_only("/W", 0, inbox_count("/W", 0));
 	cr_expect_lt(inbox_count("/W", 0), 500);
 	flow_end();
