@@ -132,7 +132,7 @@ static void banner(const struct serve *s)
 
 static void listening_tell(const struct serve *s)
 {
-	const char *jobs = !s->jobs ? "none" : *option_text(OPTION_jobs) ? option_text(OPTION_jobs) : JOBS_ALL;
+	const char *jobs = !s->jobs ? JOBS_NONE : *option_text(OPTION_jobs) ? option_text(OPTION_jobs) : JOBS_STANDARD;
 
 	for (const struct listening *at = s->listen.at; at < s->listen.at + s->listen.count; at++) {
 		struct text console = {0};
@@ -181,6 +181,10 @@ static int doors_open(struct serve *s)
 	if (!s->service)                               /* another program came first, after the addresses were bound */
 		return say_status(EXIT_UNAVAILABLE, "%s", why);
 	listening_tell(s);
+	if (s->jobs && jobs_list_settles(option_text(OPTION_jobs)))
+		log_event(LOG_WARN, "settles_unshipped",
+		          "hint=\"paid orders leave the stock as soon as they are due, whether they were shipped or not: "
+		          "`holdfast work settle --exec CMD` asks a program first\"");
 	if (!s->jobs)
 		log_event(LOG_WARN, "no_expiry",
 		          "hint=\"expired holds keep their units until an order needs them: serve --jobs=expire "
@@ -285,7 +289,7 @@ static int serve_configure(struct serve *s)
 	int  status;
 
 	if (option_given(OPTION_jobs) && !jobs_list_valid(option_text(OPTION_jobs)))
-		return say_status(EXIT_CONFIG, "--jobs knows expire, settle, reap and deliver");
+		return say_status(EXIT_CONFIG, "--jobs knows expire, settle, reap and deliver, or none");
 	if (!names_valid(option_text(OPTION_public_host)))
 		return say_status(EXIT_CONFIG, "--public-host takes names, without a scheme and a port");
 	if (!access_configure(s) || !keys_configure(s) || !tls_configure(s) ||
