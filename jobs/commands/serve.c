@@ -66,7 +66,7 @@ static bool serve_ready(void *arg, struct text *checks)
 	struct serve      *s = arg;
 	struct json_writer w = {.to = checks};
 	bool               ready = engine_ready(s->engine);
-	char               name[20], reason[NOTE_MAX + 1], detail[NOTE_MAX + 20];
+	char               name[20];
 	struct text        words = {0};
 	struct node        node;
 
@@ -83,10 +83,9 @@ static bool serve_ready(void *arg, struct text *checks)
 	for (const char *line = NULL; (line = database_finding(&s->database, line));)
 		check_write(&w, "setting", false, line);
 	for (enum job_name j = JOB_SETTLE; j < JOB_NAMES; j++)
-		if (pause_known(j, reason)) {
+		if (pause_known(j)) { /* the admin's words are for GET /v1/jobs: this call needs no key */
 			snprintf(name, sizeof(name), "job %s", job_word(j));
-			snprintf(detail, sizeof(detail), "paused%s%s", *reason ? ": " : "", reason);
-			check_write(&w, name, true, detail);
+			check_write(&w, name, true, "paused");
 		}
 	json_close_array(&w);
 	return ready;
@@ -132,7 +131,7 @@ static void banner(const struct serve *s)
 
 static void listening_tell(const struct serve *s)
 {
-	const char *jobs = !s->jobs ? "none" : *option_text(OPTION_jobs) ? option_text(OPTION_jobs) : JOBS_ALL;
+	const char *jobs = !s->jobs ? JOBS_NONE : *option_text(OPTION_jobs) ? option_text(OPTION_jobs) : JOBS_STANDARD;
 
 	for (const struct listening *at = s->listen.at; at < s->listen.at + s->listen.count; at++) {
 		struct text console = {0};
@@ -181,6 +180,10 @@ static int doors_open(struct serve *s)
 	if (!s->service)                               /* another program came first, after the addresses were bound */
 		return say_status(EXIT_UNAVAILABLE, "%s", why);
 	listening_tell(s);
+	if (s->jobs && jobs_list_settles(option_text(OPTION_jobs)))
+		log_event(LOG_WARN, "settles_unshipped",
+		          "hint=\"paid orders leave the stock as soon as they are due, whether they were shipped or not: "
+		          "`holdfast work settle --exec CMD` asks a program first\"");
 	if (!s->jobs)
 		log_event(LOG_WARN, "no_expiry",
 		          "hint=\"expired holds keep their units until an order needs them: serve --jobs=expire "
@@ -285,7 +288,7 @@ static int serve_configure(struct serve *s)
 	int  status;
 
 	if (option_given(OPTION_jobs) && !jobs_list_valid(option_text(OPTION_jobs)))
-		return say_status(EXIT_CONFIG, "--jobs knows expire, settle, reap and deliver");
+		return say_status(EXIT_CONFIG, "--jobs knows expire, settle, reap and deliver, or none");
 	if (!names_valid(option_text(OPTION_public_host)))
 		return say_status(EXIT_CONFIG, "--public-host takes names, without a scheme and a port");
 	if (!access_configure(s) || !keys_configure(s) || !tls_configure(s) ||

@@ -18,7 +18,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-enum { TIMEOUT_MS = 15000, ANSWER_MAX = 64 << 10, KEPT_S = 60, KEPT_MAX = 256, RETRY_AFTER_MAX_S = 86400, HEADS = 4 };
+enum { TIMEOUT_MS = 15000, ANSWER_MAX = 64 << 10, KEPT_S = 60, KEPT_MAX = 256, RETRY_AFTER_MAX_S = 3600, HEADS = 4 };
 
 struct transfer {
 	struct sender    *sender;

@@ -372,6 +372,8 @@ Test(keys, without_keys_the_host_is_known)
 	     CONFIRM "Host:127.1 -> 403",
 	     CONFIRM "Host:localhost Origin:http://localhost:8080 -> 403",
 	     CONFIRM "Host:[::1] Origin:null -> 403",
+	     CONFIRM "Host:localhost:8080 Origin:x://localhost:8080 -> 403",
+	     CONFIRM "Host:localhost:8080 Origin:chrome-extension://localhost:8080 -> 403",
 	     "unchanged",
 	     "raw GET /livez Host:evil.example   -> 200",
 	     "raw GET /readyz Host:evil.example  -> 200",
