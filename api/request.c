@@ -116,7 +116,8 @@ bool read_body(struct request *r, struct json_reader *in, struct json_fault *fau
 		return false;
 	}
 	if (len > 0 && !body_is_json(r)) {
-		reply_problem(r, 415, "unsupported_media_type", NULL, "the body must be application/json, in UTF-8", NULL, NULL);
+		reply_problem(r, 415, "unsupported_media_type", NULL, "the body must be application/json, in UTF-8",
+		              NULL, NULL);
 		return false;
 	}
 	if (len > 0 && encoding && strcasecmp(encoding, "identity") != 0) {

@@ -43,7 +43,7 @@ static bool from_another_origin(struct request *r)
 	const char *site = request_header(r, HEADER_SEC_FETCH_SITE), *origin = request_header(r, HEADER_ORIGIN);
 	const char *host = request_header(r, HEADER_HOST);
 	static const char *const schemes[] = {"http://", "https://"}; /* TLS may end at a proxy */
-	bool        ours = !site || strcmp(site, "same-origin") == 0 || strcmp(site, "none") == 0;
+	bool                     ours = !site || strcmp(site, "same-origin") == 0 || strcmp(site, "none") == 0;
 
 	if (!ours || !origin || (site && !r->asked->tcp))
 		return !ours;

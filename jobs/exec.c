@@ -53,7 +53,7 @@ struct exec {
 static struct {
 	pthread_mutex_t lock;
 	pid_t           group[WORKERS_MAX]; /* 0: a free place */
-	bool            over;                /* no program is started any more */
+	bool            over;               /* no program is started any more */
 } running = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* The lock is kept: no worker takes the end of its program for an answer before the process is gone. */

@@ -1,6 +1,6 @@
 /* exec_output.c - see exec_output.h. */
 #include "jobs/exec_output.h"
-#include "engine/base/escape.h"
+#include "engine/base/utf8.h"
 #include "engine/base/memory.h"
 #include "engine/base/text.h"
 

@@ -159,13 +159,14 @@ static void drills_leave_out(struct criterion_test_set *tests)
 {
 	if (getenv("HOLDFAST_TEST_DRILLS") || criterion_options.pattern)
 		return;
-	FOREACH_SET (struct criterion_suite_set *suite, tests->suites)
-		FOREACH_SET (struct criterion_test *test, suite->tests) {
-			const char *words = test->data->description;
+	FOREACH_SET(struct criterion_suite_set * suite, tests->suites)
+	FOREACH_SET(struct criterion_test * test, suite->tests)
+	{
+		const char *words = test->data->description;
 
-			if (words && strcmp(words, DRILL_WORDS) == 0)
-				test->data->disabled = true;
-		}
+		if (words && strcmp(words, DRILL_WORDS) == 0)
+			test->data->disabled = true;
+	}
 }
 
 /* In the child: Criterion, whose report goes to the parent where there is one. */

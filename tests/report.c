@@ -22,9 +22,9 @@ enum { LINE_MS = 30000, TERMINAL_MS = 1000, AGAIN_MAX = 40, SLOWEST = 10, FIELDS
 enum verdict { PASSED = 'p', FAILED = 'f', SKIPPED = 's', FLAKE = 'k' };
 
 struct outcome {
-	char  *name, *why;
-	double seconds;
-	long   assertions;
+	char        *name, *why;
+	double       seconds;
+	long         assertions;
 	enum verdict verdict;
 };
 
@@ -53,9 +53,9 @@ static void tell_all(struct criterion_test_set *set)
 	struct text record = {0};
 	size_t      count = 0;
 
-	FOREACH_SET (struct criterion_suite_set *suite, set->suites)
-		FOREACH_SET (struct criterion_test *test, suite->tests)
-			count += !test->data->disabled && !(suite->suite.data && suite->suite.data->disabled);
+	FOREACH_SET(struct criterion_suite_set * suite, set->suites)
+	FOREACH_SET(struct criterion_test * test, suite->tests)
+	count += !test->data->disabled && !(suite->suite.data && suite->suite.data->disabled);
 	text_format(&record, "%zu", count);
 	record_write(&record);
 }
@@ -92,22 +92,33 @@ static void reason_write(const struct criterion_test_stats *t, struct text *to)
 		text_format(to, "%s", t->message ? t->message : "no reason given");
 }
 
+/* What a test says may have any bytes. */
+static void marks_remove(char *text)
+{
+	for (; *text; text++)
+		if (*text == RECORD || *text == FIELD)
+			*text = '?';
+}
+
 /* A test is told once, whichever of Criterion's ways it ends. */
 static void tell_test(struct criterion_test_stats *t)
 {
 	bool        failed = t->test_status == CR_STATUS_FAILED || t->timed_out || t->crashed;
 	struct text record = {0};
+	size_t      at;
 
 	if (t->test->data->disabled || t->test->data->data)
 		return;
 	t->test->data->data = t;
 	text_format(&record, "%c%c%.3f%c%d%c%s/%s%c",
-	            failed                               ? FAILED
+	            failed                                ? FAILED
 	            : t->test_status == CR_STATUS_SKIPPED ? SKIPPED
 	                                                  : PASSED,
 	            FIELD, (double)t->elapsed_time, FIELD, t->passed_asserts + t->failed_asserts, FIELD,
 	            t->test->category, t->test->name, FIELD);
+	at = record.len;
 	reason_write(t, &record);
+	marks_remove(record.data + at);
 	record_write(&record);
 }
 
@@ -173,7 +184,7 @@ static void record_read(struct report *r, char *record)
 		r->expected = r->again ? r->expected : strtoul(field[0], NULL, 10);
 		return;
 	}
-	o = (struct outcome){.verdict = (enum verdict)*field[0],
+	o = (struct outcome){.verdict = (enum verdict) * field[0],
 	                     .seconds = strtod(field[1], NULL),
 	                     .assertions = strtol(field[2], NULL, 10),
 	                     .name = mem_copy(field[3]),

@@ -1,5 +1,6 @@
 /* report.h - what came of the tests. Criterion's process tells it through a pipe, the process that started it reads and
- * shows it: how far the run is, and at the end the slowest tests, what was skipped, each failure once, and the counts. */
+ * shows it: how far the run is, and at the end the slowest tests, what was skipped, each failure once, and the counts.
+ */
 #ifndef TESTS_REPORT_H
 #define TESTS_REPORT_H
 

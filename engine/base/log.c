@@ -1,6 +1,6 @@
 /* log.c - see log.h. A line is built here and written by one write, so that lines of threads never mix. */
 #include "engine/base/log.h"
-#include "engine/base/escape.h"
+#include "engine/base/utf8.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,6 +2,7 @@
  * a NUL, so no rule needs to ask whether the text is over. */
 #include "engine/base/scan.h"
 #include "engine/base/escape.h"
+#include "engine/base/utf8.h"
 #include "engine/base/memory.h"
 
 #include <stdio.h>

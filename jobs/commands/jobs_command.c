@@ -1,7 +1,7 @@
 /* jobs_command.c - see jobs_command.h. */
 #include "jobs/commands/jobs_command.h"
 #include "engine/base/clock.h"
-#include "engine/base/escape.h"
+#include "engine/base/utf8.h"
 #include "engine/base/log.h"
 #include "jobs/commands/database.h"
 #include "jobs/options.h"

@@ -181,9 +181,10 @@ static int doors_open(struct serve *s)
 		return say_status(EXIT_UNAVAILABLE, "%s", why);
 	listening_tell(s);
 	if (s->jobs && jobs_list_settles(option_text(OPTION_jobs)))
-		log_event(LOG_WARN, "settles_unshipped",
-		          "hint=\"paid orders leave the stock as soon as they are due, whether they were shipped or not: "
-		          "`holdfast work settle --exec CMD` asks a program first\"");
+		log_event(
+			LOG_WARN, "settles_unshipped",
+			"hint=\"paid orders leave the stock as soon as they are due, whether they were shipped or not: "
+			"`holdfast work settle --exec CMD` asks a program first\"");
 	if (!s->jobs)
 		log_event(LOG_WARN, "no_expiry",
 		          "hint=\"expired holds keep their units until an order needs them: serve --jobs=expire "

@@ -1,7 +1,7 @@
 /* terminal.c - see terminal.h. */
 #include "jobs/terminal/terminal.h"
 #include "engine/base/clock.h"
-#include "engine/base/escape.h"
+#include "engine/base/utf8.h"
 
 #include <poll.h>
 #include <signal.h>

@@ -3,7 +3,7 @@
  * libcurl, and QUICK_EXIT leaves a resolver that hangs behind, instead of waiting for it. */
 #include "jobs/webhooks/sender.h"
 #include "engine/base/clock.h"
-#include "engine/base/escape.h"
+#include "engine/base/utf8.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/base/text.h"

@@ -100,8 +100,13 @@ static void ask(const char *bearer, const char *method, const char *path, struct
 static const struct {
 	const char *name;
 	unsigned    role; /* 0: none, or one that is not known */
-} askers[] = {{NULL, 0},           {"stranger", 0},     {"shop", ROLE_ORDER}, {"packers", ROLE_WORKER},
-              {"eyes", ROLE_READ}, {"boss", ROLE_ADMIN},  {"both", ROLE_ORDER | ROLE_WORKER}};
+} askers[] = {{NULL, 0},
+              {"stranger", 0},
+              {"shop", ROLE_ORDER},
+              {"packers", ROLE_WORKER},
+              {"eyes", ROLE_READ},
+              {"boss", ROLE_ADMIN},
+              {"both", ROLE_ORDER | ROLE_WORKER}};
 
 static int status_wanted(unsigned roles, unsigned role)
 {

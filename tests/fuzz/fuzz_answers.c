@@ -1,7 +1,7 @@
 /* fuzz_answers.c - any bytes as the output of a program that settles four orders. It does not matter how the output is
  * cut into pieces, every reason is UTF-8 of at most 500 bytes, and the name of any order is read as it was written. */
 #include "input.h"
-#include "engine/base/escape.h"
+#include "engine/base/utf8.h"
 #include "jobs/exec_output.h"
 
 #include <stdlib.h>

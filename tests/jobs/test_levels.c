@@ -12,7 +12,7 @@
 
 #define LEVELS "types=stock.out,stock.low,stock.back"
 #define TOLD   "events " LEVELS
-#define SEEN_Z  "wait:9 sql SELECT level FROM level JOIN sku USING (sku_id) WHERE code = 'Z' -> 3"
+#define SEEN_Z "wait:9 sql SELECT level FROM level JOIN sku USING (sku_id) WHERE code = 'Z' -> 3"
 
 /* ---- what is told */
 
@@ -361,7 +361,7 @@ Test(levels, stock_changed)
 }
 
 /* Each sku at most once a second, and once after its last change. */
-#define LAST                                                                                                  \
+#define LAST                                                                                                      \
 	"sql SELECT RIGHT(HEX(changes), 10) FROM event WHERE ORD(SUBSTR(changes, 2, 1)) = 67 ORDER BY stamp DESC" \
 	" LIMIT 1"
 Test(levels, stock_changed_is_not_too_often)

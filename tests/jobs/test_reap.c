@@ -181,7 +181,7 @@ Test(reap, reap_finishes_what_another_began)
 enum { STANDSTILL_US = 3600000 };
 
 /* A reaper has come to the end of a pass: it removes what a process has left an hour ago. */
-#define SWEPT                                                                             \
+#define SWEPT                                                                            \
 	"sql INSERT INTO process VALUES (7, 1, UTC_TIMESTAMP(3) - INTERVAL 2 HOUR) -> ", \
 		"wait sql SELECT COUNT(*) FROM process WHERE mark = 7 -> 0"
 

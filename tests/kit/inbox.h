@@ -30,7 +30,8 @@ void inbox_answers(const char *path, struct manner m);
 size_t inbox_count(const char *path, int status);
 /* The nth request to the path, from 0; its body is there as long as the process. Fails the test if it is not there. */
 struct received inbox_get(const char *path, size_t n);
-/* Waits until `count` requests to the path were answered with this status (0: came), for wait_ms (patience.h) at most. */
+/* Waits until `count` requests to the path were answered with this status (0: came), for wait_ms (patience.h) at most.
+ */
 bool inbox_waits(const char *path, int status, size_t count, int wait_ms);
 /* The most requests to the path that were under way at one time. */
 int inbox_at_once(const char *path);

@@ -70,7 +70,8 @@ static void work_measure(double *stolen, double *cores)
 
 	for (int i = 0; i < WORK_STEPS; i++)
 		n = n * 6364136223846793005u + 1442695040888963407u;
-	processor_us = time_us(CLOCK_THREAD_CPUTIME_ID) - processor_from + 1 + (n == 0); /* n is used, so it is computed */
+	processor_us =
+		time_us(CLOCK_THREAD_CPUTIME_ID) - processor_from + 1 + (n == 0); /* n is used, so it is computed */
 	clock_us = time_us(CLOCK_MONOTONIC) - clock_from + 1;
 	*stolen = (double)clock_us / (double)processor_us;
 	*cores = (double)processor_us / WORK_US;

@@ -1,6 +1,6 @@
-/* patience.h - how long tests wait. There is one number, PATIENCE_MS: what a step may take on a machine that has nothing
- * else to do. Every limit of a test is a multiple of it, or less, and goes through patience_ms, which scales it by how
- * slow the machine is at that moment.
+/* patience.h - how long tests wait. There is one number, PATIENCE_MS: what a step may take on a machine that has
+ * nothing else to do. Every limit of a test is a multiple of it, or less, and goes through patience_ms, which scales it
+ * by how slow the machine is at that moment.
  *
  * tests/main.c measures that, as long as the tests run, and writes it into a file that all processes of the run read.
  * Any thread. */
@@ -20,8 +20,8 @@ int patience_ms(int ms);
  * they wait. */
 bool patience_is_over(int64_t from_ms, int ms);
 
-/* Measures until the end of the process, in a thread of its own, and writes the factor into a file, in the folder of the
- * run by this name. false: the file cannot be made. */
+/* Measures until the end of the process, in a thread of its own, and writes the factor into a file, in the folder of
+ * the run by this name. false: the file cannot be made. */
 #define PATIENCE_FILE "patience"
 bool patience_measure(const char *path) MUST_CHECK;
 

@@ -30,7 +30,8 @@ void program_signal(pid_t pid, int sig);
 void program_terminate(struct program *p);
 /* kill -9. */
 void program_kill(struct program *p);
-/* Runs `holdfast COMMAND --db URL` to its end (60 s at most, patience.h); returns its exit status, 128 + n after signal n. */
+/* Runs `holdfast COMMAND --db URL` to its end (60 s at most, patience.h); returns its exit status, 128 + n after signal
+ * n. */
 int program_run(const char *log, const char *url, const char *command);
 /* The same without waiting: its process, which is yours to wait for or to kill. */
 pid_t program_begin(const char *log, const char *url, const char *command);

@@ -13,7 +13,15 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { PAIRS = 32, WAIT_MS = PATIENCE_MS, POLL_MS = 20, CHUNK = 1 << 20, TORN_BYTES = 1100, WRONG_TIMES = 2, WRONG_MS = 100 };
+enum {
+	PAIRS = 32,
+	WAIT_MS = PATIENCE_MS,
+	POLL_MS = 20,
+	CHUNK = 1 << 20,
+	TORN_BYTES = 1100,
+	WRONG_TIMES = 2,
+	WRONG_MS = 100
+};
 
 /* Stands in what a lane prepares, and nobody else. */
 #define OF_A_LANE "batch_no = ?, ops = ops + ?"

@@ -89,7 +89,8 @@ void server_start(struct server *s, const char *const *options)
 	snprintf(to.socket, sizeof(to.socket), "%s", s->socket);
 	db = db_new_alone(&to);
 	for (int64_t from_ms = clock_ms(); !db_connect(db); usleep(PAUSE_US))
-		cr_assert(!patience_is_over(from_ms, START_MS) && waitpid(s->pid, NULL, WNOHANG) == 0, "the server: %s", db_error(db));
+		cr_assert(!patience_is_over(from_ms, START_MS) && waitpid(s->pid, NULL, WNOHANG) == 0, "the server: %s",
+		          db_error(db));
 	db_free(db);
 }
 

@@ -69,7 +69,8 @@ static void step_fail(const char *step, const struct text *why, const struct ans
 static void waited_write(struct text *why, int64_t from_ms, int wait_ms)
 {
 	if (wait_ms > 0)
-		text_format(why, "; it was asked again for %.1f s, on a machine that is %.1f times slower than a quiet one",
+		text_format(why,
+		            "; it was asked again for %.1f s, on a machine that is %.1f times slower than a quiet one",
 		            (double)(clock_ms() - from_ms) / 1000, patience_factor());
 }
 

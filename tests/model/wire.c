@@ -197,9 +197,9 @@ void wire_changes(struct call *to, const struct ask *asks, int count)
 {
 	static const char *const wrongs[WIRE_WRONGS + 1] = {NULL, "\"\"", "7", "\" O1\"", "[\"O1\"]"};
 
-	const char              *path = asks->what == ASK_SETTLE    ? "/v1/settlements"
-	                                : asks->what == ASK_RELEASE ? "/v1/releases"
-	                                                            : "/v1/confirmations";
+	const char *path = asks->what == ASK_SETTLE    ? "/v1/settlements"
+	                   : asks->what == ASK_RELEASE ? "/v1/releases"
+	                                               : "/v1/confirmations";
 
 	snprintf(to->method, sizeof(to->method), "POST");
 	text_add(&to->path, path);

@@ -2,7 +2,6 @@
  * resolved once. */
 #include "tests/lang/trap.h"
 
-
 Test(split, of_a_hold)
 {
 	flow("receipt A +10               -> 201",

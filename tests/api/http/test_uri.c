@@ -33,7 +33,7 @@ Test(uri, codes_of_a_path)
 			const char *code = cases[i].codes[k];
 
 			cr_assert(code ? codes[k].at && codes[k].len == strlen(code) &&
-			                         memcmp(codes[k].at, code, codes[k].len) == 0
+			                          memcmp(codes[k].at, code, codes[k].len) == 0
 			               : !codes[k].at,
 			          "%s", cases[i].path);
 		}

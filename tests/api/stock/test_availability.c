@@ -40,7 +40,7 @@ Test(availability, of_baskets)
 	     ASK "{'baskets':[{'id':'set','lines':[{'sku':'CUP','qty':2}]}]} -> 200 baskets[0].available=3");
 }
 
-#define TEN(k)                                                                                                    \
+#define TEN(k)                                                                                                         \
 	"{'sku':'S#" k "0','qty':1},{'sku':'S#" k "1','qty':1},{'sku':'S#" k "2','qty':1},{'sku':'S#" k "3','qty':1}," \
 	"{'sku':'S#" k "4','qty':1},{'sku':'S#" k "5','qty':1},{'sku':'S#" k "6','qty':1},{'sku':'S#" k "7','qty':1}," \
 	"{'sku':'S#" k "8','qty':1},{'sku':'S#" k "9','qty':1}"

@@ -1,5 +1,5 @@
 /* test_scan.c - what json_parse and the strict scan in it take, refuse and find flawed, as tables of text. */
-#include "engine/base/escape.h"
+#include "engine/base/utf8.h"
 #include "engine/base/json.h"
 #include "engine/base/scan.h"
 
@@ -70,7 +70,7 @@ Test(scan, reads_what_is_json)
 		{TEXT("[0.5,-0,1e5,1E+05,2.5e-3]")},
 		{TEXT("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"")},
 		{TEXT("\"\\u0001\\uFFFF\\uabCD\"")},
-			{TEXT("\"\\uDBFF\\uDFFF\"")},
+		{TEXT("\"\\uDBFF\\uDFFF\"")},
 		{TEXT("\"\x7f\"")},
 		{TEXT("\"\xc2\x80\"")},
 		{TEXT("\"\xdf\xbf\"")},

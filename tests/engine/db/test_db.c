@@ -263,8 +263,8 @@ Test(db, statements_of_several_rows_on_a_cluster)
 	static const char insert[2][70] = {"INSERT INTO p VALUES (?, ?, @t + INTERVAL ? SECOND, (1 + 1))",
 	                                   "INSERT INTO p VALUES (?, ?, @t + INTERVAL ? SECOND, (1 + 1))"},
 			  raise[2][70] = {"UPDATE p SET two = 3 WHERE n = ?", "UPDATE p SET two = 3 WHERE n = ?"};
-	char              texts[32][8];
-	struct values     v = {0};
+	char          texts[32][8];
+	struct values v = {0};
 
 	cr_assert(db_text(one,
 	                  "CREATE TABLE p (n BIGINT PRIMARY KEY, s VARBINARY(20), at DATETIME(3), two INT)"
@@ -478,7 +478,7 @@ Test(db, kills)
 	errand_start(&errand); /* .. or the whole server while it runs .. */
 	cr_assert(kill((pid_t)server_pid(), SIGKILL) == 0);
 	cr_expect(errand_end(&errand) == DB_UNKNOWN && !db_connected(two));
-	usleep((useconds_t)patience_ms(200) * 1000); /* until it is gone */
+	usleep((useconds_t)patience_ms(200) * 1000);                                      /* until it is gone */
 	cr_expect(db_text(one, "SELECT 1", NULL, NULL) == DB_AWAY && !db_connected(one)); /* .. or between two */
 	for (int64_t from_ms = clock_ms(); !db_connect(one) && !patience_is_over(from_ms, PATIENCE_MS);)
 		usleep(PAUSE_US);

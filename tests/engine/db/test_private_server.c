@@ -114,8 +114,7 @@ static void server_kill(void)
 		usleep(PAUSE_US);
 		next = server_pid();
 	}
-	cr_assert(next > 0 && next != pid, "the server was not started again in %d ms",
-	          (int)(clock_ms() - from_ms));
+	cr_assert(next > 0 && next != pid, "the server was not started again in %d ms", (int)(clock_ms() - from_ms));
 }
 
 /* One race, in which the server dies `kills` times; then all of it again. */

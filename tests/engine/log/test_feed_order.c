@@ -455,8 +455,7 @@ static void *connection_run(void *arg)
 	while (!ending) {
 		struct reservation_reader in = {.catalogue = catalogue};
 
-		if (reservations_ask(db, RESERVATION_FIND, &(struct fill){.rows = &id, .limit = 10}, &in) ==
-		    DB_OK) {
+		if (reservations_ask(db, RESERVATION_FIND, &(struct fill){.rows = &id, .limit = 10}, &in) == DB_OK) {
 			extend(db, in.list[0], 1000 + (unsigned)rand_r(dice) % 80000);
 		}
 		reservations_free(in.list, in.count);

@@ -188,8 +188,7 @@ static void terminal_wait_for(struct terminal *t, const char *what)
 		usleep(10000);
 		terminal_read(t);
 	}
-	cr_expect(shows(t, what), "it does not show %s in %d ms: %s", what, (int)(clock_ms() - from_ms),
-	          t->said.data);
+	cr_expect(shows(t, what), "it does not show %s in %d ms: %s", what, (int)(clock_ms() - from_ms), t->said.data);
 }
 
 static void watch_begin(struct terminal *t)

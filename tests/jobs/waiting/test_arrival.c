@@ -313,8 +313,8 @@ Test(arrival, serves_orders_as_they_were_read)
 {
 	static const char *const steps[] = {"split R1 R1b A@po=2 -> 201", "release R1 -> released", NULL};
 
-	arrival_between(CONFIRMED, "r.changed = @s", "arrival M1 A@po>main=3", steps,
-	                "1x 201 kind=arrival", "lines[0].filled=2 lines[0].for_sale=1", "R1b");
+	arrival_between(CONFIRMED, "r.changed = @s", "arrival M1 A@po>main=3", steps, "1x 201 kind=arrival",
+	                "lines[0].filled=2 lines[0].for_sale=1", "R1b");
 }
 
 Test(arrival, serves_who_is_confirmed_meanwhile)
@@ -343,8 +343,8 @@ Test(arrival, sells_nothing_while_somebody_waits)
 {
 	static const char *const steps[] = {"reserve R2 A@po=2 confirm=true -> 201", NULL};
 
-	arrival_between(CONFIRMED, "available = available + 1", "arrival M1 A@po>main=6", steps,
-	                "1x 201 kind=arrival", "lines[0].filled=5 lines[0].for_sale=1", "R1,R2");
+	arrival_between(CONFIRMED, "available = available + 1", "arrival M1 A@po>main=6", steps, "1x 201 kind=arrival",
+	                "lines[0].filled=5 lines[0].for_sale=1", "R1,R2");
 }
 
 /* The arrival is booked; its answer waits for the hand-out, but not for a connection from which nothing comes. */
