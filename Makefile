@@ -2,8 +2,8 @@
 # Debian packages: of `make run`, then of the rest. Tests take the user mysql and the plugin of PAM of mariadb-server.
 PACKAGES = gcc libc6-dev make libmariadb-dev mariadb-server-core mariadb-client-core libevent-dev libcjson-dev libcsv-dev libssl-dev \
   libcurl4-openssl-dev ca-certificates curl
-test check check-long fault soak contract demo: PACKAGES += libcriterion-dev libfaketime python3
-check fuzz: PACKAGES += clang libclang-rt-14-dev llvm
+test check check-long coverage fault soak contract demo: PACKAGES += libcriterion-dev libfaketime python3
+check coverage fuzz: PACKAGES += clang libclang-rt-14-dev llvm
 cluster: PACKAGES += libcriterion-dev libfaketime python3 mariadb-server galera-4 rsync lsof iproute2 nftables
 check: PACKAGES += valgrind git mawk gawk busybox mariadb-server galera-4 rsync lsof iproute2 nftables
 check check-long pictures: PACKAGES += chromium chromium-driver python3-selenium
@@ -13,6 +13,7 @@ bench: PACKAGES += redis-server
 B       ?= build
 AWK     ?= awk
 PREFIX  ?= /usr/local
+TEST_JOBS ?= 10
 CFLAGS  ?= -O2 -g
 override CFLAGS += -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -I. -I$(B)/gen -isystem /usr/include/mariadb -MMD -MP
 # Hardening, as far as the compiler takes it; FORTIFY wants an optimizer, and a sanitizer has checks of its own.
@@ -33,14 +34,15 @@ TESTS    = $(filter-out tests/bench/% tests/fuzz/%,$(sort $(wildcard tests/*.c t
 
 MAKEFLAGS += $(if $(filter 0,$(MAKELEVEL)),--jobs=$(shell nproc))
 
-.PHONY: all run test check check-long pictures fuzz contract bench scale demo fault soak cluster tidy install deb install-packages generated clean help ALWAYS
+.PHONY: all run test check check-long coverage pictures fuzz contract bench scale demo fault soak cluster tidy install deb install-packages generated clean help ALWAYS
 .DELETE_ON_ERROR:
 all: $(B)/holdfast
 
 help:
 	@echo 'make run      install what is missing, build, start the service on a private database in ./var'
-	@echo 'make test     install what is missing, build, run all tests; FILTER=SUITE/* some of them'
-	@echo 'make check    warnings of two compilers, tests under sanitizers and valgrind, fuzz corpus, contract, rules of style'
+	@echo 'make test     install what is missing, build, run the tests; FILTER=SUITE/* some of them'
+	@echo 'make check    all tests and drills under sanitizers, some under valgrind, fuzz corpus, contract, rules of style'
+	@echo 'make coverage which tests cover which file: the table of tests/README.md'
 	@echo 'make check-long   the console in a real Chromium, all of it; make pictures those of the README, ten minutes'
 	@echo 'make fuzz     each fuzz target for a minute, FUZZ_S=SECONDS FUZZ_TARGET=NAME; make contract [SEED=N] the calls'
 	@echo 'make fault    break the database, its network and the service for half an hour; make soak [SOAK_S=600]'
@@ -56,7 +58,7 @@ run: install-packages
 
 test: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast $(B)/test
-	HOLDFAST_BIN=$(B)/holdfast $(B)/test --jobs 6 $(FILTER:%=--filter '%')
+	@HOLDFAST_BIN=$(B)/holdfast $(B)/test --jobs $(TEST_JOBS) $(FILTER:%=--filter '%')
 
 SANITIZED = CC=clang CFLAGS='-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all $(FUZZER)'
 check: export TSAN_OPTIONS = halt_on_error=1
@@ -68,18 +70,25 @@ check: install-packages
 	  $(MAKE) --no-print-directory B=$$to AWK="$$awk" generated; diff -r build/awk/mawk $$to; done
 	@$(MAKE) --no-print-directory B=build/asan $(SANITIZED) build/asan/holdfast build/asan/test $(FUZZ:%=build/asan/fuzz/%)
 	rm -f build/asan/report.*
-	ASAN_OPTIONS=log_path=build/asan/report:quarantine_size_mb=8 HOLDFAST_BIN=build/asan/holdfast build/asan/test --jobs 6
+	ASAN_OPTIONS=log_path=build/asan/report:quarantine_size_mb=8 HOLDFAST_BIN=build/asan/holdfast HOLDFAST_TEST_DRILLS=1 \
+	  build/asan/test --jobs $(TEST_JOBS)
 	! cat build/asan/report.* 2>/dev/null
 	tests/fuzz/run.sh build/asan 0 $(FUZZ)
 	tests/contract/contract.py --holdfast build/asan/holdfast
 	@$(MAKE) --no-print-directory B=build/tsan CC=clang CFLAGS='-O1 -g -fsanitize=thread' build/tsan/holdfast
-	@$(MAKE) --no-print-directory $(B)/holdfast $(B)/test
-	HOLDFAST_BIN=build/tsan/holdfast $(B)/test --jobs 4 --filter '@(concurrency|replay|batch|reservation_state|restart|worker|exec|reap)/*'
-	HOLDFAST_BIN=tests/memcheck.sh $(B)/test --jobs 4 --filter '@(reservation|batch)/*'
+	@$(MAKE) --no-print-directory $(B)/holdfast
+	HOLDFAST_BIN=build/tsan/holdfast build/asan/test --jobs $(TEST_JOBS) \
+	  --filter '@(concurrency|replay|batch|reservation_state|restart|worker|exec|reap)/*'
+	HOLDFAST_BIN=tests/memcheck.sh build/asan/test --jobs $(TEST_JOBS) --filter '@(reservation|batch)/*'
 
 check-long: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast
 	/usr/bin/python3 tests/console/console.py --long --holdfast $(B)/holdfast
+
+coverage: install-packages
+	@$(MAKE) --no-print-directory B=build/coverage CC=clang CFLAGS='-O1 -g -fprofile-instr-generate -fcoverage-mapping' \
+	  build/coverage/holdfast build/coverage/test
+	tests/coverage.py
 
 pictures: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast
@@ -139,16 +148,19 @@ install-packages:
 	  sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); $$sudo apt-get -q update && $$sudo env DEBIAN_FRONTEND=noninteractive \
 	  apt-get -q -y --no-install-recommends -o DPkg::Lock::Timeout=300 install $$missing; }
 
-compile = @mkdir -p $(@D); echo 'CC   $<'; $(CC) $(CFLAGS) -c -o $@ $<
-link    = @mkdir -p $(@D); echo 'LINK $@'; $(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS)
+# [ n/m]: m is what a dry run names, asked behind all that is generated, before the first is made. Its CFLAGS ask no compiler.
+to_make = $(or $(steps_all),$(eval steps_all := $(shell MAKEFLAGS= $(MAKE) -n$(findstring B,$(firstword -$(MAKEFLAGS))) COUNTS=1 B='$(B)' CFLAGS=-fsanitize $(MAKECMDGOALS) | sort -u | grep -c '^: '))$(steps_all))
+say     = @mkdir -p $(@D); m=$(to_make); printf "[%$${\#m}d/$$m] %-4s %s\n" $(eval steps_made += .)$(words $(steps_made)) $1;
+compile = $(if $(COUNTS),: $@,$(call say,CC $<) $(CC) $(CFLAGS) -c -o $@ $<)
+link    = $(if $(COUNTS),: $@,$(call say,LINK $@) $(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS))
 
 $(B)/holdfast: $(B)/obj/main.o $(OBJECTS)
 	$(link)
 $(B)/bench-holdfast: | $(B)/bench-trips.so
 $(B)/bench-trips.so: tests/bench/preload/trips.c
-$(B)/%.so:
-	@mkdir -p $(@D)
-	@$(CC) $(CFLAGS) -shared -fPIC -o $@ $<
+	@mkdir -p $(@D) && $(CC) $(CFLAGS) -shared -fPIC -o $@ $<
+# Tests wait for others: a third of the compiler's time is worth more than their speed.
+$(TESTS:%.c=$(B)/obj/%.o): override CFLAGS += -O0 -U_FORTIFY_SOURCE
 $(B)/test: $(TESTS:%.c=$(B)/obj/%.o) $(OBJECTS) $(B)/obj/commands.o
 	$(link) -lcriterion
 $(B)/bench-holdfast: $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/bench/*.c)) $(filter $(B)/obj/engine/%,$(OBJECTS)) $(filter $(B)/obj/schema/%,$(OBJECTS))
@@ -171,7 +183,7 @@ $(B)/gen/schema.h:     FROM = -f schema/embed.awk $(sort $(wildcard schema/[0-9]
 $(B)/gen/openapi.h:    FROM = -f schema/embed.awk api/openapi.yaml
 $(B)/gen/console_files.h: FROM = -f schema/embed.awk $(sort $(wildcard console/*.*))
 generated: $(GEN)
-$(GEN): $(B)/gen/ready ALWAYS
+$(GEN): $(if $(COUNTS),,$(B)/gen/ready ALWAYS)
 	@$(AWK) $(FROM) | cmp -s - $@ || $(AWK) $(FROM) > $@
 
 # Nothing is made before all is there that it takes. A libevent before 2.1.13 without Debian's fixes is open to known
@@ -194,6 +206,5 @@ $(B)/gen/ready:
 	@mkdir -p $(@D) && touch $@
 
 clean:; rm -rf build
-
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

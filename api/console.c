@@ -36,7 +36,6 @@ static void reply_guards(struct request *r)
 				     "require-trusted-types-for 'script'; trusted-types 'none'";
 
 	reply_header(r, "Content-Security-Policy", policy);
-	reply_header(r, "X-Content-Type-Options", "nosniff");
 	reply_header(r, "Referrer-Policy", "no-referrer");
 	reply_header(r, "Cross-Origin-Opener-Policy", "same-origin");
 	reply_header(r, "Cross-Origin-Resource-Policy", "same-origin");

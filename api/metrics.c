@@ -266,7 +266,7 @@ COUNTED(levels_behind, ONE("%.3f", (double)p->census->levels_behind_ms / 1e3))
 static void write_job_paused(struct scrape *p)
 {
 	for (enum job_name j = JOB_SETTLE; j < JOB_NAMES; j++)
-		text_format(p->to, "%s{job=\"%s\"," OF_DATABASE "} %d\n", p->name, job_word(j), pause_known(j, NULL));
+		text_format(p->to, "%s{job=\"%s\"," OF_DATABASE "} %d\n", p->name, job_word(j), pause_known(j));
 }
 
 static void write_undelivered_age(struct scrape *p)

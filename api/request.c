@@ -89,10 +89,17 @@ const char *request_header(const struct request *r, enum header header)
 
 static bool body_is_json(struct request *r)
 {
-	const char *type = request_header(r, HEADER_CONTENT_TYPE);
+	const char *type = request_header(r, HEADER_CONTENT_TYPE), *charset;
 	size_t      len = type ? strcspn(type, "; \t") : 0;
 
-	return len == strlen("application/json") && strncasecmp(type, "application/json", len) == 0;
+	if (len != strlen("application/json") || strncasecmp(type, "application/json", len) != 0)
+		return false;
+	charset = strcasestr(type + len, "charset=");
+	if (!charset)
+		return true;
+	charset += strlen("charset=");
+	len = *charset == '"' ? strcspn(++charset, "\"") : strcspn(charset, "; \t");
+	return len == strlen("utf-8") && strncasecmp(charset, "utf-8", len) == 0;
 }
 
 bool read_body(struct request *r, struct json_reader *in, struct json_fault *fault)
@@ -109,7 +116,7 @@ bool read_body(struct request *r, struct json_reader *in, struct json_fault *fau
 		return false;
 	}
 	if (len > 0 && !body_is_json(r)) {
-		reply_problem(r, 415, "unsupported_media_type", NULL, "the body must be application/json", NULL, NULL);
+		reply_problem(r, 415, "unsupported_media_type", NULL, "the body must be application/json, in UTF-8", NULL, NULL);
 		return false;
 	}
 	if (len > 0 && encoding && strcasecmp(encoding, "identity") != 0) {
@@ -504,7 +511,7 @@ static void head_write(struct request *r, int status, const char *content_type, 
 	text_int(head, status);
 	text_char(head, ' ');
 	text_add(head, status_reason(status));
-	text_add(head, "\r\nCache-Control: ");
+	text_add(head, "\r\nX-Content-Type-Options: nosniff\r\nCache-Control: ");
 	text_add(head, r->route == ROUTE_get_console && status < 400 ? "no-cache" : "no-store");
 	text_add(head, "\r\nDate: ");
 	text_add(head, r->all->date);

@@ -42,12 +42,15 @@ static bool from_another_origin(struct request *r)
 {
 	const char *site = request_header(r, HEADER_SEC_FETCH_SITE), *origin = request_header(r, HEADER_ORIGIN);
 	const char *host = request_header(r, HEADER_HOST);
+	static const char *const schemes[] = {"http://", "https://"}; /* TLS may end at a proxy */
 	bool        ours = !site || strcmp(site, "same-origin") == 0 || strcmp(site, "none") == 0;
 
 	if (!ours || !origin || (site && !r->asked->tcp))
 		return !ours;
-	origin = strstr(origin, "://");
-	return !origin || !host || strcasecmp(origin + 3, host) != 0;
+	for (size_t i = 0; i < LENGTH(schemes); i++)
+		if (strncasecmp(origin, schemes[i], strlen(schemes[i])) == 0)
+			return !host || strcasecmp(origin + strlen(schemes[i]), host) != 0;
+	return true;
 }
 
 static bool refuse(struct request *r, enum outcome outcome, const char *detail)

@@ -24,7 +24,7 @@ enum {
 	HEAD_MAX = 32 << 10, /* bytes of a request's head */
 	TICK_MS = 100,
 	DRAIN_MS = REQUEST_DEADLINE_MS + 500,
-	QUIET_TICKS = 2, /* time for the last answers to reach the wire */
+	QUIET_TICKS = 2, /* time for the last answers to reach the wire, while a client is there */
 };
 
 struct service {
@@ -66,6 +66,15 @@ static void ops_ended(evutil_socket_t fd, short what, void *arg)
 	loop_run(((struct service *)arg)->requests.loop);
 }
 
+/* No client is left: nobody is waited for. A request whose client was cut off has its deadline, which a tick sees. */
+static void emptied(void *arg)
+{
+	struct service *s = arg;
+
+	if (s->requests.waiting_count == 0)
+		event_base_loopexit(s->base, NULL);
+}
+
 static void drain(struct service *s)
 {
 	if (s->requests.draining)
@@ -74,7 +83,7 @@ static void drain(struct service *s)
 	log_event(LOG_INFO, "draining", "requests=%zu", s->requests.count);
 	s->requests.draining = true;
 	notify_stopping();
-	connections_last(s->requests.connections);
+	connections_last(s->requests.connections, emptied, s);
 	engine_give_way(s->requests.engine, ENGINE_ALL);
 }
 

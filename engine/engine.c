@@ -22,8 +22,7 @@ struct engine *engine_open(const struct engine_options *options)
 {
 	struct engine *e = mem_alloc(sizeof(*e));
 
-	e->shared.source = options->source;
-	e->shared.catalogue = catalogue_new();
+	shared_init(&e->shared, options->source);
 	past_watch(e->shared.source, e->shared.catalogue);
 	e->lanes_count = options->lanes;
 	e->lanes = mem_alloc(options->lanes * sizeof(*e->lanes));
@@ -49,7 +48,7 @@ void engine_close(struct engine *e)
 		reader_close(e->readers[by]);
 	follow_close(e->follower);
 	past_watch(e->shared.source, NULL);
-	catalogue_free(e->shared.catalogue);
+	shared_fini(&e->shared);
 	free(e->lanes);
 	free(e->queues);
 	free(e);
@@ -170,6 +169,18 @@ bool engine_ready(struct engine *e)
 		if (!lane_connected(e->lanes[i]))
 			return false;
 	return reader_connected(e->readers[BY_READER]);
+}
+
+bool engine_wait(struct engine *e, int64_t ms)
+{
+	struct timespec until = clock_until(ms);
+	bool            ready;
+
+	pthread_mutex_lock(&e->shared.lock);
+	while (!(ready = engine_ready(e)) && pthread_cond_timedwait(&e->shared.connects, &e->shared.lock, &until) == 0)
+		continue;
+	pthread_mutex_unlock(&e->shared.lock);
+	return ready;
 }
 
 const struct lane_metrics *engine_metrics(struct engine *e)

@@ -46,6 +46,7 @@ void   engine_give_way(struct engine *e, size_t count);
 size_t engine_waiting(struct engine *e);
 
 bool                       engine_ready(struct engine *e); /* true: every lane and the reader have a connection */
+bool                       engine_wait(struct engine *e, int64_t ms); /* waits until that is so; false: not in time */
 struct source             *engine_source(struct engine *e);
 const struct lane_metrics *engine_metrics(struct engine *e);
 unsigned                   engine_lanes(struct engine *e);

@@ -5,6 +5,7 @@
 #include "engine/catalogue.h"
 #include "engine/db/source.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 /* Counters, which any thread may read at any time. */
@@ -26,9 +27,15 @@ struct shared {
 	struct source      *source;    /* never changes */
 	struct catalogue   *catalogue; /* has its own lock */
 	struct lane_metrics metrics;
-	_Atomic int64_t     locks_until_ms;    /* clock_ms until which lanes look for locked rows; 0: never begun */
-	_Atomic int64_t     dirty_until_ms; /* .. for ids that somebody outside has written; 0: never begun */
-	_Atomic int64_t     clock_offset_ms;  /* the database's clock minus clock_ms, used for new ids */
+	_Atomic int64_t     locks_until_ms;  /* clock_ms until which lanes look for locked rows; 0: never begun */
+	_Atomic int64_t     dirty_until_ms;  /* .. for ids that somebody outside has written; 0: never begun */
+	_Atomic int64_t     clock_offset_ms; /* the database's clock minus clock_ms, used for new ids */
+	pthread_mutex_t     lock;            /* of the condition alone */
+	pthread_cond_t      connects;        /* a lane or a reader has a connection again */
 };
+void shared_init(struct shared *s, struct source *source); /* of zeroes */
+void shared_fini(struct shared *s);
+/* Notes whether the thread that calls has a connection, for engine_wait. */
+void shared_connected(struct shared *s, _Atomic bool *connected, bool is);
 
 #endif

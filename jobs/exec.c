@@ -21,6 +21,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -374,14 +375,13 @@ static void program_follow(struct exec *x)
  * Its last answers stand in the pipe. */
 static void program_end(struct exec *x)
 {
-	int64_t   until = clock_ms() + (x->from >= 0 ? 0 : END_MS);
-	siginfo_t ended = {0};
-	int       status = 0;
+	struct pollfd ended = {pidfd_open(x->pid, 0), POLLIN, 0};
+	int64_t       until;
+	int           status = 0;
 
 	pipe_close(&x->to);
-	while (waitid(P_PID, (id_t)x->pid, &ended, WEXITED | WNOWAIT | WNOHANG) == 0 && ended.si_pid == 0 &&
-	       clock_ms() < until)
-		usleep(5000);
+	poll(&ended, 1, x->from >= 0 ? 0 : END_MS);
+	pipe_close(&ended.fd);
 	running_end(x->pid);
 	while (waitpid(x->pid, &status, 0) < 0 && errno == EINTR)
 		continue;

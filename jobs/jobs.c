@@ -27,11 +27,12 @@ static const struct {
 	{"deliver", TASK_NO_KIND, 0, true},
 };
 
-/* A bit for each job of the list, all bits for an empty list; 0: the list names an unknown job. */
+/* A bit for each job of the list; 0: it names an unknown job. An empty list names the standard ones. */
 static unsigned jobs_named(const char *list)
 {
 	unsigned named = 0;
 
+	list = *list ? list : JOBS_STANDARD;
 	for (size_t len, i; *list; list += len + (list[len] == ',')) {
 		len = strcspn(list, ",");
 		for (i = 0; i < JOBS_MAX; i++)
@@ -41,28 +42,41 @@ static unsigned jobs_named(const char *list)
 			return 0;
 		named |= 1U << i;
 	}
-	return named ? named : (1U << JOBS_MAX) - 1;
+	return named;
 }
 
 bool jobs_list_valid(const char *list)
 {
-	return jobs_named(list) != 0;
+	return strcmp(list, JOBS_NONE) == 0 || jobs_named(list) != 0;
+}
+
+bool jobs_list_settles(const char *list)
+{
+	unsigned named = jobs_named(list);
+
+	for (unsigned i = 0; i < JOBS_MAX; i++)
+		if (named & 1U << i && inside[i].kind == TASK_SETTLE)
+			return true;
+	return false;
 }
 
 struct jobs *jobs_open(const char *list, struct source *source, struct catalogue *c,
                        const struct webhook_options *webhooks)
 {
 	unsigned     named = jobs_named(list);
-	struct jobs *j = mem_alloc(sizeof(*j));
+	struct jobs *j;
 	struct work  work = {.source = source,
 	                     .catalogue = c,
 	                     .batch = BATCH,
 	                     .lease_s = LEASE_S,
 	                     .attempts_max = ATTEMPTS_MAX,
-	                     .inside = true,
-	                     .stop = &j->stop};
+	                     .inside = true};
 
+	if (strcmp(list, JOBS_NONE) == 0)
+		return NULL;
 	assert(named);
+	j = mem_alloc(sizeof(*j));
+	work.stop = &j->stop;
 	stop_init(&j->stop);
 	for (unsigned i = 0; i < JOBS_MAX; i++)
 		if (named & 1U << i) {

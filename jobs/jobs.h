@@ -4,12 +4,17 @@
 
 #include "jobs/webhooks/deliver.h"
 
-#define JOBS_ALL "expire,settle,reap,deliver"
+/* What a list without a name stands for: everything that leaves paid orders alone. */
+#define JOBS_STANDARD "expire,reap,deliver"
+#define JOBS_NONE     "none"
 
 struct jobs;
-/* A list such as "expire,settle,reap,deliver"; empty: all of them. */
+/* A list such as "expire,settle,reap,deliver"; empty: JOBS_STANDARD; or JOBS_NONE alone. */
 bool jobs_list_valid(const char *list);
-/* Starts a worker for each job of a valid list; they share the catalogue and the options, which must outlive them. */
+/* True: the valid list names the job that settles confirmed orders. */
+bool jobs_list_settles(const char *list);
+/* Starts a worker for each job of a valid list; they share the catalogue and the options, which must outlive them.
+ * NULL: the list names none. */
 struct jobs *jobs_open(const char *list, struct source *source, struct catalogue *c,
                        const struct webhook_options *webhooks);
 void         jobs_close(struct jobs *j); /* waits for the batches at hand; NULL is fine */

@@ -155,14 +155,12 @@ struct chore pause_chore(void)
 	return (struct chore){"pause", look, leave, NULL};
 }
 
-bool pause_known(enum job_name j, char *reason)
+bool pause_known(enum job_name j)
 {
 	bool paused;
 
 	pthread_mutex_lock(&known.lock);
 	paused = known.list[j].paused;
-	if (reason)
-		strcpy(reason, known.list[j].reason);
 	pthread_mutex_unlock(&known.lock);
 	return paused;
 }

@@ -40,7 +40,6 @@ void job_json(struct json_writer *w, const struct job_state *j, const struct job
 
 /* The chore of a service that knows which jobs are paused, as of two seconds ago, and logs what changes. */
 struct chore pause_chore(void);
-/* Any thread. The reason has room for NOTE_MAX bytes more than one. */
-bool pause_known(enum job_name j, char *reason);
+bool pause_known(enum job_name j); /* any thread */
 
 #endif

@@ -3,6 +3,7 @@
 #include "engine/base/clock.h"
 
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 void stop_init(struct stop *s)
@@ -10,12 +11,15 @@ void stop_init(struct stop *s)
 	clock_cond_init(&s->stopped);
 	pthread_mutex_init(&s->lock, NULL);
 	s->stops = false;
+	s->wakes = eventfd(0, EFD_CLOEXEC);
+	assert(s->wakes >= 0);
 }
 
 void stop_fini(struct stop *s)
 {
 	pthread_cond_destroy(&s->stopped);
 	pthread_mutex_destroy(&s->lock);
+	close(s->wakes);
 }
 
 void stop_now(struct stop *s)
@@ -23,6 +27,7 @@ void stop_now(struct stop *s)
 	pthread_mutex_lock(&s->lock);
 	s->stops = true;
 	pthread_cond_broadcast(&s->stopped);
+	eventfd_write(s->wakes, 1);
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -79,4 +84,9 @@ struct stop *stop_on_signals(void (*at_once)(void))
 	assert(error == 0);
 	pthread_detach(thread);
 	return &watch.stop;
+}
+
+bool stop_was_signalled(void)
+{
+	return watch.watches && stop_wait(&watch.stop, 0);
 }

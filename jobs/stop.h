@@ -10,6 +10,7 @@ struct stop {
 	pthread_mutex_t lock;
 	pthread_cond_t  stopped;
 	bool            stops; /* guarded by the lock; true for good */
+	int             wakes; /* an eventfd that can be read once all is to stop: for poll, nobody reads it */
 };
 void stop_init(struct stop *s);
 void stop_fini(struct stop *s);
@@ -20,5 +21,7 @@ bool stop_wait(struct stop *s, int64_t ms); /* pauses; true: the caller is to st
  * returns, which lasts as long as the process; the second one calls at_once (NULL: nothing) on a thread of its own and
  * ends the process. */
 struct stop *stop_on_signals(void (*at_once)(void));
+/* True: that stop is there, and such a signal has come. */
+bool stop_was_signalled(void);
 
 #endif

@@ -8,10 +8,12 @@
  * failed once more, one after the other, and cleans up, so that neither a crash nor Ctrl-C leaves a server behind. What
  * the tests print goes to the file build/test.log, beside the program. With the environment already set
  * (HOLDFAST_TEST_SOCKET, _USER, _DIR) the tests use that server. TMPDIR is where the folder is made.
- * HOLDFAST_TEST_TIMEOUT_S is what a test may take at most: drills of many rounds need more than the usual. */
+ * HOLDFAST_TEST_TIMEOUT_S is what a test may take at most: drills of many rounds need more than the usual.
+ * HOLDFAST_TEST_DRILLS=1 runs the drills (kit/drill.h), too. */
 #include "engine/base/log.h"
 #include "engine/base/text.h"
 #include "engine/db/embedded.h"
+#include "tests/kit/drill.h"
 #include "tests/kit/patience.h"
 #include "tests/kit/scratch.h"
 #include "tests/report.h"
@@ -152,9 +154,24 @@ static int supervise(char **argv)
 	return status;
 }
 
+/* Drills are left out, unless they are asked for or somebody names the tests to run. */
+static void drills_leave_out(struct criterion_test_set *tests)
+{
+	if (getenv("HOLDFAST_TEST_DRILLS") || criterion_options.pattern)
+		return;
+	FOREACH_SET (struct criterion_suite_set *suite, tests->suites)
+		FOREACH_SET (struct criterion_test *test, suite->tests) {
+			const char *words = test->data->description;
+
+			if (words && strcmp(words, DRILL_WORDS) == 0)
+				test->data->disabled = true;
+		}
+}
+
 /* In the child: Criterion, whose report goes to the parent where there is one. */
 static int run_here(struct criterion_test_set *tests, const char *report_fd)
 {
+	drills_leave_out(tests);
 	if (report_fd) {
 		int fd = atoi(report_fd);
 

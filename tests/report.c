@@ -60,15 +60,34 @@ static void tell_all(struct criterion_test_set *set)
 	record_write(&record);
 }
 
+/* Criterion has the asserts of a test with the last one first. What fails the same way again and again is told once. */
+static void asserts_write(const struct criterion_test_stats *t, struct text *to)
+{
+	const struct criterion_assert_stats **failed, *last = NULL;
+	size_t                                n = 0;
+
+	for (const struct criterion_assert_stats *a = t->asserts; a; a = a->next)
+		n += !a->passed;
+	failed = mem_alloc((n + 1) * sizeof(*failed));
+	for (const struct criterion_assert_stats *a = t->asserts; a; a = a->next)
+		if (!a->passed)
+			failed[--n] = a;
+	for (; failed[n]; last = failed[n++]) {
+		const char *words = failed[n]->message ? failed[n]->message : "";
+
+		if (!last || last->line != failed[n]->line || strcmp(last->message ? last->message : "", words) != 0)
+			text_format(to, "%s:%u: %.*s\n", failed[n]->file, failed[n]->line, REASON_BYTES, words);
+	}
+	free(failed);
+}
+
 static void reason_write(const struct criterion_test_stats *t, struct text *to)
 {
 	if (t->timed_out)
 		text_add(to, "it timed out\n");
 	if (t->crashed)
 		text_format(to, "it crashed: signal %d\n", t->signal);
-	for (const struct criterion_assert_stats *a = t->asserts; a; a = a->next)
-		if (!a->passed)
-			text_format(to, "%s:%u: %.*s\n", a->file, a->line, REASON_BYTES, a->message ? a->message : "");
+	asserts_write(t, to);
 	if (t->test_status == CR_STATUS_SKIPPED)
 		text_format(to, "%s", t->message ? t->message : "no reason given");
 }

@@ -69,7 +69,9 @@ struct connections {
 	size_t                    bytes;    /* bytes held and unsent, over all connections */
 	int                       in_a_row; /* clients accepted since accept_on */
 	bool                      full;     /* no client is accepted before a place is free */
-	int64_t                   cut;
+	void (*emptied)(void *arg);         /* told when no client is left, after connections_last; NULL: nobody is */
+	void   *emptied_arg;
+	int64_t cut;
 };
 
 static struct connection *connection_cast(void *arg)
@@ -142,7 +144,7 @@ static void end(struct connection *c)
 	stream_close(&c->stream);
 	c->generation++;
 	move(c, FREE);
-	if (c->all->full)
+	if (c->all->full || c->all->emptied)
 		event_active(c->all->attention, 0, 0);
 }
 
@@ -406,11 +408,14 @@ static void accept_on(struct connections *cs)
 		listen_accept(cs->listen, true);
 }
 
-void connections_last(struct connections *cs)
+void connections_last(struct connections *cs, void (*emptied)(void *arg), void *arg)
 {
 	if (cs->listen)
 		listen_stop(cs->listen);
 	cs->listen = NULL;
+	cs->emptied = emptied;
+	cs->emptied_arg = arg;
+	event_active(cs->attention, 0, 0);
 }
 
 void connections_tick(struct connections *cs)
@@ -472,6 +477,8 @@ static void attend(evutil_socket_t fd, short what, void *arg)
 	make_memory(cs);
 	if (cs->in_a_row >= IN_A_ROW || (cs->full && cs->oldest[FREE]))
 		accept_on(cs);
+	if (cs->emptied && cs->count[FREE] == cs->pool_count)
+		cs->emptied(cs->emptied_arg);
 }
 
 /* Bounds the pool, so that each connection has a descriptor and enough are left for the way to the database. */
@@ -512,7 +519,7 @@ struct connections *connections_open(struct event_base *base, struct listenings 
 
 void connections_free(struct connections *cs)
 {
-	connections_last(cs);
+	connections_last(cs, NULL, NULL);
 	for (size_t i = 0; i < cs->pool_count; i++)
 		if (cs->pool[i].state != FREE)
 			end(&cs->pool[i]);

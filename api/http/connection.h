@@ -71,7 +71,9 @@ struct connections *connections_open(struct event_base *base, struct listenings 
 void                connections_free(struct connections *cs); /* closes all */
 /* Ten times a second: closes connections past their deadline, and accepts clients again where that was stopped. */
 void connections_tick(struct connections *cs);
-void connections_last(struct connections *cs); /* stops listening: the sockets are closed */
+/* Stops listening: the sockets are closed. `emptied` is called in a later turn of the loop when no client is left, at
+ * once where none is there; perhaps more than once. */
+void connections_last(struct connections *cs, void (*emptied)(void *arg), void *arg);
 /* The number of connections that are sending a request or being sent an answer: a drain waits for them. */
 size_t connections_moving(const struct connections *cs);
 

@@ -33,6 +33,18 @@ bool utf8_valid(const char *text)
 	return len > 0;
 }
 
+bool character_moves(const char *at, size_t *len, uint32_t *c)
+{
+	size_t bytes = (unsigned char)*at < 0x80 ? 1 : utf8_length(at);
+
+	*len = bytes > 0 ? bytes : 1;
+	*c = (unsigned char)*at & (bytes <= 1 ? 0xffU : 0xffU >> (bytes + 1));
+	for (size_t i = 1; i < bytes; i++)
+		*c = *c << 6 | ((unsigned char)at[i] & 0x3fU);
+	return bytes == 0 || *c < ' ' || (*c >= 0x7f && *c < 0xa0) || *c == 0x61c || *c == 0x200e || *c == 0x200f ||
+	       (*c >= 0x202a && *c <= 0x202e) || (*c >= 0x2066 && *c <= 0x2069);
+}
+
 /* \uXXXX as a number; UINT32_MAX if it is something else. */
 static uint32_t hex_read(const char *at)
 {

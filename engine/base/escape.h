@@ -12,6 +12,11 @@ enum { ESCAPE_MAX = 6 }; /* the most bytes that escape_write writes */
 size_t utf8_length(const char *at);
 bool   utf8_valid(const char *text);
 
+/* True: the character at `at`, which is not the end, does not show, but may move or turn the text beside it on a
+ * terminal: a control character of C0 or C1, DEL, or one of Unicode's for the direction of text (UAX 9); likewise a byte
+ * that is no UTF-8. *len is its length in bytes, *c its number. */
+bool character_moves(const char *at, size_t *len, uint32_t *c);
+
 /* Reads the escape at `at`, a backslash in a text that ends in a NUL, and gives its character. *len is the length of
  * the escape, both halves of a surrogate pair together. 0: no such character is allowed, and *why says so in words;
  * *len is 0 where it is no JSON either. */

@@ -1,5 +1,6 @@
 /* log.c - see log.h. A line is built here and written by one write, so that lines of threads never mix. */
 #include "engine/base/log.h"
+#include "engine/base/escape.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -55,22 +56,39 @@ static void line_add(struct log_line *l, const char *text)
 		line_char(l, *text++);
 }
 
-/* `open`: the format has the quotes itself. */
+/* An escape that does not fit whole is left out, with all that follows. */
+static void line_escape(struct log_line *l, uint32_t c)
+{
+	char escape[8];
+	int  len = c == '\n' ? snprintf(escape, sizeof(escape), "\\n") : snprintf(escape, sizeof(escape), "\\u%04x", c);
+
+	if (l->len + (size_t)len < sizeof(l->data))
+		line_add(l, escape);
+	else
+		l->len = sizeof(l->data) - 1;
+}
+
+/* `open`: the format has the quotes itself. Characters that do not show would move the text of a terminal. */
 static void line_value(struct log_line *l, const char *text, bool open)
 {
-	bool quotes = !open && !*text;
+	bool     quotes = !open && !*text;
+	size_t   len;
+	uint32_t number;
 
-	for (const char *c = text; *c && !open; c++)
-		quotes |= *c <= ' ' || *c == '"' || *c == '=' || *c == '\\';
+	for (const char *c = text; *c && !open; c += len)
+		quotes |= character_moves(c, &len, &number) || strchr(" \"=\\", *c);
 	if (quotes)
 		line_char(l, '"');
-	for (; *text; text++) {
+	for (; *text; text += len) {
 		if (*text == '"' || *text == '\\')
 			line_char(l, '\\');
-		if (*text == '\n')
-			line_add(l, "\\n");
+		if (!character_moves(text, &len, &number))
+			for (size_t i = 0; i < len; i++)
+				line_char(l, text[i]);
+		else if (number < ' ' && number != '\n')
+			line_char(l, ' ');
 		else
-			line_char(l, (unsigned char)*text < ' ' ? ' ' : *text);
+			line_escape(l, number);
 	}
 	if (quotes)
 		line_char(l, '"');

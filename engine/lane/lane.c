@@ -502,7 +502,7 @@ static void *lane_main(void *arg)
 
 	if (!lane_connect(l))
 		log_event(LOG_WARN, "lane_waits", "slot=%u why=\"%s\"", l->slot, db_error(l->db));
-	atomic_store(&l->connected, db_connected(l->db));
+	shared_connected(l->shared, &l->connected, db_connected(l->db));
 	while (batch_take(l)) {
 		atomic_store(&l->working_since_ms, clock_ms());
 		if (!db_connected(l->db) && !lane_connect(l)) {
@@ -514,7 +514,7 @@ static void *lane_main(void *arg)
 			log_event(LOG_WARN, "connection_lost", "writer=%lld why=\"%s\"",
 			          (long long)l->writer->writer_id, db_error(l->db));
 		}
-		atomic_store(&l->connected, db_connected(l->db));
+		shared_connected(l->shared, &l->connected, db_connected(l->db));
 		atomic_store(&l->working_since_ms, 0);
 	}
 	lane_leave(l);

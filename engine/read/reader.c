@@ -186,7 +186,7 @@ static void reader_idle(struct reader *r)
 	if (r->by == BY_CENSUS)
 		return;
 	if (!db_connected(r->db) || !db_check(r->db))
-		atomic_store(&r->connected, db_connect(r->db));
+		shared_connected(r->shared, &r->connected, db_connect(r->db));
 }
 
 /* One of the readers keeps the limits of skus as they are. */
@@ -203,7 +203,7 @@ static void *reader_main(void *arg)
 	struct reader *r = arg;
 	struct op     *taken[READER_OPS];
 
-	atomic_store(&r->connected, db_connect(r->db));
+	shared_connected(r->shared, &r->connected, db_connect(r->db));
 	for (;;) {
 		size_t count = queue_take(&r->queue, taken, READER_OPS, r->parked ? PARKED_MS : IDLE_MS);
 

@@ -5,6 +5,7 @@
 #include "engine/db/checks.h"
 #include "engine/db/writer.h"
 #include "jobs/options.h"
+#include "jobs/stop.h"
 #include "schema/migrate.h"
 
 #include <signal.h>
@@ -61,12 +62,14 @@ static int source_open(struct database *database, enum embedded_use use)
 	return EXIT_DONE;
 }
 
-/* The service blocks signals while it starts: a signal that came meanwhile is pending. */
+/* The service blocks signals while it starts: a signal that came meanwhile is pending. Workers and others have a thread
+ * that takes it. */
 static bool asked_to_end(void)
 {
 	sigset_t pending;
 
-	return sigpending(&pending) == 0 && (sigismember(&pending, SIGTERM) || sigismember(&pending, SIGINT));
+	return stop_was_signalled() ||
+	       (sigpending(&pending) == 0 && (sigismember(&pending, SIGTERM) || sigismember(&pending, SIGINT)));
 }
 
 static bool wait_for(struct db *db)

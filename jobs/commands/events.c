@@ -70,15 +70,15 @@ static size_t bytes_write(struct events *e, const char *from, size_t len)
 	size_t done = 0;
 
 	while (done < len && !e->trouble) {
-		struct pollfd out = {STDOUT_FILENO, POLLOUT, 0};
-		int           ready = poll(&out, 1, LOOK_MS);
+		struct pollfd fds[] = {{STDOUT_FILENO, POLLOUT, 0}, {e->stop->wakes, POLLIN, 0}};
+		int           ready = poll(fds, LENGTH(fds), -1);
 		ssize_t       n = 0;
 
-		if (ready > 0)
+		if (ready > 0 && fds[0].revents)
 			n = write(STDOUT_FILENO, from + done, len - done < PIPE_BUF ? len - done : PIPE_BUF);
 		if ((n < 0 || ready < 0) && errno != EINTR && errno != EAGAIN)
 			e->trouble = errno;
-		if (ready == 0 && stop_wait(e->stop, 0))
+		if (ready > 0 && !fds[0].revents)
 			break;
 		done += n > 0 ? (size_t)n : 0;
 	}

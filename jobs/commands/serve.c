@@ -66,7 +66,7 @@ static bool serve_ready(void *arg, struct text *checks)
 	struct serve      *s = arg;
 	struct json_writer w = {.to = checks};
 	bool               ready = engine_ready(s->engine);
-	char               name[20], reason[NOTE_MAX + 1], detail[NOTE_MAX + 20];
+	char               name[20];
 	struct text        words = {0};
 	struct node        node;
 
@@ -83,10 +83,9 @@ static bool serve_ready(void *arg, struct text *checks)
 	for (const char *line = NULL; (line = database_finding(&s->database, line));)
 		check_write(&w, "setting", false, line);
 	for (enum job_name j = JOB_SETTLE; j < JOB_NAMES; j++)
-		if (pause_known(j, reason)) {
+		if (pause_known(j)) { /* the admin's words are for GET /v1/jobs: this call needs no key */
 			snprintf(name, sizeof(name), "job %s", job_word(j));
-			snprintf(detail, sizeof(detail), "paused%s%s", *reason ? ": " : "", reason);
-			check_write(&w, name, true, detail);
+			check_write(&w, name, true, "paused");
 		}
 	json_close_array(&w);
 	return ready;
@@ -99,7 +98,7 @@ static unsigned lanes_standard(void)
 	return cores < 4 ? 1 : cores > 16 ? 8 : (unsigned)(cores / 2);
 }
 
-/* Five lines for a newcomer; the examples go to the first address. */
+/* Four lines for a newcomer at a terminal: elsewhere the output is a log. The examples go to the first address. */
 static void banner(const struct serve *s)
 {
 	const char *at = s->listen.at[0].address, *scheme = s->tls ? "https" : "http";
@@ -107,8 +106,9 @@ static void banner(const struct serve *s)
 	bool        by_path = strncmp(at, "unix:", 5) == 0;
 	struct text url = {0};
 
-	if (option_given(OPTION_access_log) && strcmp(option_text(OPTION_access_log), "-") == 0)
-		return; /* stdout is for its lines alone */
+	if (!isatty(STDOUT_FILENO) ||
+	    (option_given(OPTION_access_log) && strcmp(option_text(OPTION_access_log), "-") == 0))
+		return; /* stdout is for other lines alone */
 	if (by_path)
 		text_format(&url, "--unix-socket %s ", at + 5);
 	text_format(&url, "%s://%s", scheme, by_path ? "localhost" : at);
@@ -118,15 +118,30 @@ static void banner(const struct serve *s)
 		printf("%s%s%s", i ? ", " : "", by_path || i ? "" : url.data,
 		       by_path || i ? s->listen.at[i].address : "");
 	printf("%s   database  %s   expiry  %s   stop with Ctrl-C\n"
-	       "  receive    curl -s %s/v1/movements%s --json "
+	       "  receive    curl -s -w '\\n' %s/v1/movements%s --json "
 	       "'{\"movement_id\":\"M1\",\"kind\":\"receipt\",\"lines\":[{\"sku\":\"MUG\",\"qty\":10}]}'\n"
-	       "  reserve    curl -s %s/v1/reservations%s --json "
+	       "  reserve    curl -s -w '\\n' %s/v1/reservations%s --json "
 	       "'{\"order_id\":\"R1\",\"lines\":[{\"sku\":\"MUG\",\"qty\":3}]}'\n",
 	       by_path ? "" : " (a browser shows the console)",
 	       s->database.embedded ? option_text(OPTION_data) : "yours", s->jobs ? "on" : "off", url.data, bearer,
 	       url.data, bearer);
 	fflush(stdout);
 	text_fini(&url);
+}
+
+static void listening_tell(const struct serve *s)
+{
+	const char *jobs = !s->jobs ? JOBS_NONE : *option_text(OPTION_jobs) ? option_text(OPTION_jobs) : JOBS_STANDARD;
+
+	for (const struct listening *at = s->listen.at; at < s->listen.at + s->listen.count; at++) {
+		struct text console = {0};
+
+		if (!at->unix_path[0])
+			text_format(&console, "%s://%s/console/", s->tls ? "https" : "http", at->address);
+		log_event(LOG_INFO, "listening", "address=%s lanes=%u slot=%lld jobs=%s console=%s", at->address,
+		          engine_lanes(s->engine), (long long)option_count(OPTION_slot, 0), jobs, console.data);
+		text_fini(&console);
+	}
 }
 
 /* A signal that comes while the database and the lanes are being opened waits until it can be answered by a drain. */
@@ -164,10 +179,11 @@ static int doors_open(struct serve *s)
 	s->drained_by_ms = clock_ms() + LANES_WAIT_MS; /* for a service that did not open */
 	if (!s->service)                               /* another program came first, after the addresses were bound */
 		return say_status(EXIT_UNAVAILABLE, "%s", why);
-	for (size_t i = 0; i < s->listen.count; i++)
-		log_event(LOG_INFO, "listening", "address=%s lanes=%u slot=%lld jobs=%s", s->listen.at[i].address,
-		          engine_lanes(s->engine), (long long)option_count(OPTION_slot, 0),
-		          s->jobs ? (*option_text(OPTION_jobs) ? option_text(OPTION_jobs) : JOBS_ALL) : "none");
+	listening_tell(s);
+	if (s->jobs && jobs_list_settles(option_text(OPTION_jobs)))
+		log_event(LOG_WARN, "settles_unshipped",
+		          "hint=\"paid orders leave the stock as soon as they are due, whether they were shipped or not: "
+		          "`holdfast work settle --exec CMD` asks a program first\"");
 	if (!s->jobs)
 		log_event(LOG_WARN, "no_expiry",
 		          "hint=\"expired holds keep their units until an order needs them: serve --jobs=expire "
@@ -272,7 +288,7 @@ static int serve_configure(struct serve *s)
 	int  status;
 
 	if (option_given(OPTION_jobs) && !jobs_list_valid(option_text(OPTION_jobs)))
-		return say_status(EXIT_CONFIG, "--jobs knows expire, settle, reap and deliver");
+		return say_status(EXIT_CONFIG, "--jobs knows expire, settle, reap and deliver, or none");
 	if (!names_valid(option_text(OPTION_public_host)))
 		return say_status(EXIT_CONFIG, "--public-host takes names, without a scheme and a port");
 	if (!access_configure(s) || !keys_configure(s) || !tls_configure(s) ||
@@ -323,8 +339,7 @@ static int serve_work(struct serve *s)
 		return status;
 	database_watch(&s->database);
 	s->engine = engine_open(&options);
-	for (int64_t until = clock_ms() + LANES_WAIT_MS; !engine_ready(s->engine) && clock_ms() < until;)
-		usleep(2000);
+	(void)!engine_wait(s->engine, LANES_WAIT_MS); /* lanes that are late connect later */
 	if (option_given(OPTION_jobs))
 		s->jobs = jobs_open(option_text(OPTION_jobs), s->database.source, engine_catalogue(s->engine),
 		                    &s->webhooks);

@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* OTHERS_MAX: bytes of names of columns that are told. */
-enum { FIELD_MAX = 128, COLUMNS_MAX = 64, OTHERS_MAX = 400, KEY_BYTES = 16, KEYS_MIN = 64 };
+enum { FIELD_MAX = 128, OTHERS_MAX = 400, KEY_BYTES = 16, KEYS_MIN = 64 };
 #define UNITS_MAX INT64_C(1000000000)
 
 /* X(column, kinds that have it, kinds whose header must name it) */
@@ -51,10 +51,12 @@ struct delivery {
 	void       *arg;
 	int64_t     line, row_line; /* the line being read, from 1; the line on which its row began */
 	bool        row_open;
-	int         column, columns, header[COLUMNS_MAX]; /* header: what each column holds, an enum field */
+	size_t      column, columns, header_max;
+	int        *header; /* what each column holds, an enum field */
 	char        field[FIELDS][FIELD_MAX];
 	bool        row_empty, too_long;
 	bool        headed, unheaded; /* the first row was read; it does not name the columns of its kind once each */
+	int         strange;          /* a column that it names and that only other kinds have; FIELD_OTHER: none */
 	bool        tells;            /* columns that are passed over are told */
 	int         named[FIELDS];    /* how many columns hold it */
 	struct text others;           /* names of the columns that are passed over */
@@ -266,11 +268,15 @@ static void header_take(struct delivery *d, const char *name, size_t len)
 {
 	int what = FIELD_OTHER;
 
-	for (int i = 0; i < FIELDS && d->column < COLUMNS_MAX; i++)
-		if (is_of_kind(d, i) && strlen(columns[i].name) == len && strncasecmp(columns[i].name, name, len) == 0)
+	for (int i = 0; i < FIELDS; i++)
+		if (strlen(columns[i].name) == len && strncasecmp(columns[i].name, name, len) == 0)
 			what = i;
-	if (d->column < COLUMNS_MAX)
-		d->header[d->column] = what;
+	if (what != FIELD_OTHER && !is_of_kind(d, what)) {
+		d->strange = what;
+		what = FIELD_OTHER;
+	}
+	d->header = mem_reach(d->header, d->column, &d->header_max, sizeof(*d->header));
+	d->header[d->column] = what;
 	if (what == FIELD_OTHER)
 		other_add(d, name, len);
 	else
@@ -285,7 +291,7 @@ static void field_came(void *data, size_t len, void *arg)
 	d->row_empty &= len == 0 && d->column == 0;
 	if (!d->headed) {
 		header_take(d, data ? data : "", len);
-	} else if (d->column < d->columns && d->column < COLUMNS_MAX && (what = d->header[d->column]) >= 0) {
+	} else if (d->column < d->columns && (what = d->header[d->column]) >= 0) {
 		d->too_long |= len >= FIELD_MAX || (len > 0 && memchr(data, '\0', len));
 		if (!d->too_long && len > 0)
 			memcpy(d->field[what], data, len);
@@ -300,6 +306,7 @@ static void header_end(struct delivery *d)
 	d->columns = d->column;
 	for (int i = 0; i < FIELDS; i++)
 		d->unheaded |= d->named[i] > 1 || (is_needed(d, i) && d->named[i] == 0);
+	d->unheaded |= d->strange != FIELD_OTHER;
 	if (d->tells && !d->unheaded && d->others.len > 0)
 		say("%s: these columns are passed over: %s", d->file, d->others.data);
 }
@@ -319,21 +326,41 @@ static void needed_add(const struct delivery *d, struct text *t)
 		}
 }
 
+/* The kinds of movements that have a column, in words. */
+static void kinds_add(int what, struct text *t)
+{
+	const char *before = "";
+
+	for (enum movement_kind kind = RECEIPT; kind <= TRANSFER; kind++)
+		if (columns[what].has & OF(kind)) {
+			text_format(t, "%s%s", before, movement_kind_name(kind));
+			before = " or ";
+		}
+}
+
 static bool header_refuse(const struct delivery *d)
 {
-	struct text needed = {0};
+	struct text needed = {0}, kinds = {0};
 	int         twice = FIELD_OTHER;
+	bool        missing = false;
 
-	for (int i = 0; i < FIELDS; i++)
-		if (d->named[i] > 1)
-			twice = i;
+	for (int i = 0; i < FIELDS; i++) {
+		missing |= is_needed(d, i) && d->named[i] == 0;
+		twice = d->named[i] > 1 ? i : twice;
+	}
 	needed_add(d, &needed);
+	if (d->strange != FIELD_OTHER)
+		kinds_add(d->strange, &kinds);
 	if (twice != FIELD_OTHER)
 		say("%s: the first line names the column %s twice", d->file, columns[twice].name);
+	else if (d->strange != FIELD_OTHER && !missing)
+		say("%s: the column %s is of a list of another kind: say --kind %s, or give the column another name",
+		    d->file, columns[d->strange].name, kinds.data);
 	else
 		say("%s%s: the first line must name the columns %s", d->file, d->headed ? "" : " is empty",
 		    needed.data);
 	text_fini(&needed);
+	text_fini(&kinds);
 	return false;
 }
 
@@ -424,6 +451,7 @@ bool delivery_read(const char *file, enum movement_kind kind, EVP_MD_CTX *sha,
 	                       .line = 1,
 	                       .row_line = 1,
 	                       .row_empty = true,
+	                       .strange = FIELD_OTHER,
 	                       .tells = sha != NULL};
 	struct csv_parser parser;
 	FILE             *in = fopen(file, "re");
@@ -442,6 +470,7 @@ bool delivery_read(const char *file, enum movement_kind kind, EVP_MD_CTX *sha,
 	csv_free(&parser);
 	text_fini(&d.others);
 	free(d.keys);
+	free(d.header);
 	fclose(in);
 	return ok;
 }

@@ -487,6 +487,7 @@ static void deliverer_close(struct deliverer *d)
 {
 	int64_t until_ms = clock_ms() + CLOSE_MS;
 
+	sender_wake_by(d->sender, -1);
 	for (size_t i = 0; i < d->count; i++)
 		d->hooks[i]->unread = false;
 	while (sender_busy(d->sender) > 0 && clock_ms() < until_ms)
@@ -525,10 +526,10 @@ static void deliverer_loop(struct deliverer *d)
 			else if (trouble_judge(d, result))
 				break;
 		}
-		turn_send(d, result);
-		counts_leave(d);
 		if (d->work->once && result == DB_OK && (d->paused || (!d->claims && all_rest(d))))
 			break;
+		turn_send(d, result);
+		counts_leave(d);
 	}
 }
 
@@ -543,6 +544,7 @@ int deliver_run(struct db *db, const struct work *work)
 	                      .since_ms = clock_ms()};
 
 	values_row(&d.sealed, V_TEXT(""));
+	sender_wake_by(d.sender, work->stop->wakes);
 	deliverer_loop(&d);
 	deliverer_close(&d);
 	sender_free(d.sender);

@@ -18,7 +18,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-enum { TIMEOUT_MS = 15000, ANSWER_MAX = 64 << 10, KEPT_S = 60, KEPT_MAX = 256, RETRY_AFTER_MAX_S = 86400, HEADS = 4 };
+enum { TIMEOUT_MS = 15000, ANSWER_MAX = 64 << 10, KEPT_S = 60, KEPT_MAX = 256, RETRY_AFTER_MAX_S = 3600, HEADS = 4 };
 
 struct transfer {
 	struct sender    *sender;
@@ -45,6 +45,7 @@ struct sender {
 	struct sender_options options; /* without `allow` */
 	struct transfer      *all, *idle, *unsent;
 	size_t                busy;
+	int                   wakes; /* sender_wake_by */
 };
 
 /* libcurl refuses none of these options; it may have no memory. */
@@ -468,20 +469,26 @@ static size_t ends_take(struct sender *s, struct posted *done, size_t max)
 
 size_t sender_wait(struct sender *s, int wait_ms, struct posted *done, size_t max)
 {
-	int64_t until = clock_ms() + wait_ms, left;
-	int     running;
-	size_t  n;
+	struct curl_waitfd wakes = {.fd = s->wakes, .events = CURL_WAIT_POLLIN};
+	int64_t            until = clock_ms() + wait_ms, left;
+	int                running;
+	size_t             n;
 
 	for (;;) {
 		if (curl_multi_perform(s->multi, &running) != CURLM_OK)
 			mem_end();
 		n = ends_take(s, done, max);
 		left = until - clock_ms();
-		if (n || left <= 0)
+		if (n || left <= 0 || wakes.revents)
 			return n;
-		if (curl_multi_poll(s->multi, NULL, 0, (int)left, NULL) != CURLM_OK)
+		if (curl_multi_poll(s->multi, &wakes, s->wakes >= 0, (int)left, NULL) != CURLM_OK)
 			mem_end();
 	}
+}
+
+void sender_wake_by(struct sender *s, int fd)
+{
+	s->wakes = fd;
 }
 
 size_t sender_busy(const struct sender *s)
@@ -541,6 +548,7 @@ struct sender *sender_new(const struct sender_options *o)
 
 	pthread_once(&once, curl_start);
 	s->options = *o;
+	s->wakes = -1;
 	if (!o->timeout_ms)
 		s->options.timeout_ms = TIMEOUT_MS;
 	sender_allow(s, o->allow);

@@ -50,6 +50,8 @@ void           sender_post(struct sender *s, const struct post *p);
 /* Goes on with all attempts until one has ended or the time is over. Returns how many have
  * ended, `max` at most; the others come with the next call. */
 size_t sender_wait(struct sender *s, int wait_ms, struct posted *done, size_t max);
+/* sender_wait returns at once, too, while this descriptor can be read; -1, as at first: none. */
+void sender_wake_by(struct sender *s, int fd);
 /* Puts what the receiver answered: {status, ms, body}, or {error, ms, body} where there was no answer. Bytes that are
  * no UTF-8 become U+FFFD. */
 void   posted_json(struct json_writer *w, const struct posted *p);

@@ -1,11 +1,15 @@
 /* test_access.c - what is written of single requests: the access log, slow calls, answers 5xx and 401; and the delay of
  * a drain. */
-#include "tests/lang/flow.h"
+#include "engine/base/clock.h"
+#include "tests/lang/trap.h"
+#include "tests/kit/patience.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { DELAY_MS = PATIENCE_MS / 10 };
 
 static char file[300];
 
@@ -36,8 +40,7 @@ static void line_wait(const char *name, const char *const *parts)
 {
 	struct text t = {0};
 
-	for (int tries = 0; tries < 100; tries++) {
-		usleep(50000);
+	for (int64_t from = clock_ms(); !patience_is_over(from, PATIENCE_MS / 2); usleep(10000)) {
 		file_read(name, &t);
 		for (char *line = t.data, *end; (end = strchr(line, '\n')); line = end + 1) {
 			size_t i = 0;
@@ -51,7 +54,7 @@ static void line_wait(const char *name, const char *const *parts)
 			}
 		}
 	}
-	flow_fail("no line has %s and the rest", parts[0]);
+	flow_fail("after %d ms no line has %s and the rest", patience_ms(PATIENCE_MS / 2), parts[0]);
 	text_fini(&t);
 }
 #define LINE(...) line_wait(file, (const char *const[]){__VA_ARGS__, NULL})
@@ -141,8 +144,7 @@ Test(access, the_file_is_opened_anew)
 	cr_assert(rename(file, moved) == 0);
 	flow_step("raw GET /livez X-Request-Id:second -> 200");
 	flow_signal(SIGHUP);
-	for (int tries = 0; access(file, F_OK) != 0 && tries < 1000; tries++)
-		usleep(5000);
+	trap_file(file);
 	flow_step("raw GET /livez X-Request-Id:third -> 200");
 	LINE("id=third");
 	line_wait(moved, (const char *const[]){"id=second", NULL});
@@ -198,8 +200,8 @@ Test(access, failures_are_told)
 Test(access, drain_delay)
 {
 	flow_begin();
-	flow_steps("serve --lanes 1 --drain-delay 2",
-	           "receipt A +10        -> 201",
+	flow_step("serve --lanes 1 --drain-delay %d", 1 + patience_ms(DELAY_MS) / 1000);
+	flow_steps("receipt A +10        -> 201",
 	           "raw GET /readyz      -> 200");
 	flow_terminate();
 	flow_steps("wait raw GET /readyz -> 503 unavailable",

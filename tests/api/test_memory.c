@@ -58,7 +58,7 @@ Test(memory, ends_and_nothing_acknowledged_is_lost)
 	flow_steps("receipt A +100000 -> 201",
 	           "reserve R A=1     -> 201");
 	race = flow_race("8*2000", "reserve R# A=1");
-	usleep(100000);
+	flow_step("wait sql SELECT COUNT(*) > 100 FROM reservation -> 1");
 	memory_end(flow_pid(0));
 	pressure(flow_port(0));
 	cr_assert(waitid(P_PID, (id_t)flow_pid(0), &end, WEXITED | WNOWAIT) == 0);

@@ -1,5 +1,6 @@
 /* test_notify.c - what the service tells its manager: a manager of the test's own listens, on a path and on an abstract
  * address, with a private MariaDB below the service that speaks the protocol too. */
+#include "tests/kit/patience.h"
 #include "tests/kit/program.h"
 #include "tests/kit/scratch.h"
 
@@ -13,7 +14,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { WAIT_MS = 5000 };
+enum {
+	WAIT_MS = PATIENCE_MS / 2,
+	QUIET_MS = 300, /* a wrong WATCHDOG=1 would come with a tick, ten times a second */
+};
 
 static char           log_file[300], data[300];
 static struct program program;
@@ -59,9 +63,10 @@ static const char *heard(int wait_ms)
 
 static void hear(const char *expected)
 {
-	const char *text = heard(WAIT_MS);
+	const char *text = heard(patience_ms(WAIT_MS));
 
-	cr_expect(text && strcmp(text, expected) == 0, "heard %s instead of %s", text ? text : "nothing", expected);
+	cr_expect(text && strcmp(text, expected) == 0, "heard %s instead of %s within %d ms", text ? text : "nothing",
+	          expected, patience_ms(WAIT_MS));
 }
 
 /* A service on a folder of its own; what it says is still to be heard. */
@@ -92,7 +97,7 @@ Test(notify, ready_and_stopping)
 	manager_open(path);
 	begin("notify-path");
 	hear("READY=1");
-	cr_expect(heard(500) == NULL, "nobody asked for a watchdog");
+	cr_expect(heard(QUIET_MS) == NULL, "nobody asked for a watchdog");
 	program_terminate(&program);
 	hear("STOPPING=1");
 	end();
@@ -111,7 +116,8 @@ Test(notify, watchdog)
 	for (int i = 0; i < 6; i++)
 		hear("WATCHDOG=1");
 	program_terminate(&program);
-	for (const char *text = heard(WAIT_MS); text && strcmp(text, "STOPPING=1") != 0; text = heard(WAIT_MS))
+	for (const char *text = heard(patience_ms(WAIT_MS)); text && strcmp(text, "STOPPING=1") != 0;
+	     text = heard(patience_ms(WAIT_MS)))
 		cr_expect_str_eq(text, "WATCHDOG=1");
 	end();
 }
@@ -127,7 +133,7 @@ Test(notify, not_for_us)
 	setenv("WATCHDOG_PID", "1", 1);
 	begin("notify-other");
 	hear("READY=1");
-	cr_expect(heard(500) == NULL);
+	cr_expect(heard(QUIET_MS) == NULL);
 	end();
 	setenv("NOTIFY_SOCKET", "nowhere", 1);
 	begin("notify-nowhere");

@@ -59,6 +59,9 @@ Test(service, content_types)
 	     RESERVE "Content-Type:" ORDER "-> 415 unsupported_media_type",
 	     RESERVE "Content-Type:text/plain" ORDER "-> 415 unsupported_media_type",
 	     RESERVE "Content-Type:application/jsonx" ORDER "-> 415 unsupported_media_type",
+	     RESERVE "Content-Type:application/json;charset=utf-16" ORDER "-> 415 unsupported_media_type",
+	     RESERVE "Content-Type:application/json;Charset=latin1" ORDER "-> 415 unsupported_media_type",
+	     RESERVE "Content-Type:application/json;charset=" ORDER "-> 415 unsupported_media_type",
 	     RESERVE "Content-Type:text/json" ORDER "-> 415 unsupported_media_type",
 	     RESERVE "Content-Type:application/x-www-form-urlencoded order_id=X -> 415 unsupported_media_type",
 	     "raw POST /v1/movements Content-Type:text/csv sku,qty             -> 415 unsupported_media_type",
@@ -67,6 +70,7 @@ Test(service, content_types)
 	     "unchanged",
 	     RESERVE "Content-Type:application/json;charset=utf-8" ORDER "-> 201 held",
 	     RESERVE "content-type:Application/JSON" ORDER "-> 200 held replayed",
+	     RESERVE "content-type:application/json;charset=\"UTF-8\" " ORDER "-> 200 held replayed",
 	     "raw POST /v1/reservations/X/confirm                              -> 200 confirmed",
 	     "raw POST /v1/reservations/X/release Content-Type:                -> 200 released");
 }

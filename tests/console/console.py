@@ -20,7 +20,7 @@ import time
 import traceback
 
 sys.dont_write_bytecode = True
-from stage import Page, Service, in_group, missing      # noqa: E402  (beside this file)
+from stage import PATIENCE_S, Page, Service, in_group, missing, patience    # noqa: E402  (beside this file)
 
 CHECKS = []
 REFUSED = re.compile('status of 4(01|04|09|22)')       # Chromium notes each; a refusal is an answer
@@ -70,14 +70,14 @@ def narrow_and_dark(page, service):
 @check(long=True, dies=True)
 def the_service_dies_and_comes_back(page, service):
     page.open(service, 'now')
-    page.says('Nothing is wrong.', within_s=30)
+    page.says('Nothing is wrong.', within_s=3 * PATIENCE_S)
     page.js('window.same = true')
     service.die()
     page.says('The service does not answer')
     page.until('document.querySelector("#link:not([hidden])")')
     service.start()
-    page.until('document.querySelector("#link[hidden]")', within_s=30)
-    page.says('Nothing is wrong.', within_s=30)
+    page.until('document.querySelector("#link[hidden]")', within_s=3 * PATIENCE_S)
+    page.says('Nothing is wrong.', within_s=3 * PATIENCE_S)
     assert page.js('return window.same'), 'the page was loaded anew'
 
 
@@ -675,7 +675,7 @@ def hostile_names(page, service):
     for name in HOSTILE:
         for place in ('now', 'stock', f'sku/{quote(name, safe="")}', 'orders', f'order/{quote(name, safe="")}', 'jobs', 'events'):
             page.open(service, place)
-            page.says({'now': 'paused', 'jobs': HOSTILE[1]}.get(place, name), within_s=20)
+            page.says({'now': 'paused', 'jobs': HOSTILE[1]}.get(place, name), within_s=2 * PATIENCE_S)
             if place.startswith('order/'):
                 page.says('倉庫 カップ 컵')
             assert not page.js('return document.querySelector("main script, main img, main td h1")'), place
@@ -732,7 +732,7 @@ def axe_text():
     if not (room / 'package/axe.min.js').exists():
         room.mkdir(parents=True, exist_ok=True)
         try:
-            subprocess.run('npm pack --silent axe-core@4.14.1 && tar xzf axe-core-4.14.1.tgz', shell=True, check=True, cwd=room, capture_output=True, timeout=60)
+            subprocess.run('npm pack --silent axe-core@4.14.1 && tar xzf axe-core-4.14.1.tgz', shell=True, check=True, cwd=room, capture_output=True, timeout=6 * PATIENCE_S)
         except (subprocess.SubprocessError, OSError):
             return None
     return (room / 'package/axe.min.js').read_text()
@@ -758,7 +758,7 @@ def a_hidden_tab_asks_nothing(page, service):
     assert page.js('return window.asked') == before
     page.js("""Object.defineProperty(document, 'hidden', {value: false, configurable: true})
         document.dispatchEvent(new Event('visibilitychange'))""")
-    page.until('window.asked > arguments[0]', before, within_s=2)
+    page.until('window.asked > arguments[0]', before, within_s=PATIENCE_S / 5)
 
 
 @check(long=True)
@@ -789,9 +789,9 @@ def a_thousand_polls_keep_nothing(page, service):
         for place, ready in (('now', 'Skus'), ('orders', 'held'), ('events', 'live')):
             page.open(service, place)
             page.says(ready)
-            page.until('window.asked > 100', within_s=60)
+            page.until('window.asked > 100', within_s=6 * PATIENCE_S)
             before, asked = heap(page), page.js('return window.asked')
-            page.until('window.asked > arguments[0]', asked + 1000, within_s=120)
+            page.until('window.asked > arguments[0]', asked + 1000, within_s=12 * PATIENCE_S)
             after = heap(page)
             print(f'    {place}: {before / 1e6:.1f} MB, after 1,000 polls {(after - before) / 1e6:+.2f} MB')
             assert after < 20e6 and after - before < 2e6, (place, before, after)
@@ -839,7 +839,7 @@ def a_million_orders(page, service):
         page.until(ready)
         took = time.monotonic() - began
         print(f'    {place}: {took:.2f} s')
-        slow += [(place, took)] if took > SHOWN_S else []
+        slow += [(place, took)] if took > patience.scaled(SHOWN_S) else []
     assert not slow, slow
 
 

@@ -8,12 +8,17 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
 
-START_S, WAIT_S = 60, 15
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / 'kit'))
+import patience                     # noqa: E402
+from patience import PATIENCE_S     # noqa: E402
+
+START_S, WAIT_S = 6 * PATIENCE_S, 1.5 * PATIENCE_S
 
 
 def missing():
@@ -40,15 +45,15 @@ class Service:
         from_here = self.log.tell()
         self.process = subprocess.Popen([*self.command, '--listen', self.at], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL, stderr=self.log)
-        until = time.monotonic() + START_S
-        while time.monotonic() < until and self.process.poll() is None:
+        began = time.monotonic()
+        while not patience.is_over(began, START_S) and self.process.poll() is None:
             text = pathlib.Path(self.log.name).read_bytes()[from_here:].decode(errors='replace')
             told = re.search(r'event=listening address=(\S+)', text)
             if told:
                 self.at = told[1]
                 return
             time.sleep(.05)
-        raise RuntimeError(f'{self.command[0]} does not start: {pathlib.Path(self.log.name).read_text()[-800:]}')
+        raise RuntimeError(f'{self.command[0]} does not start in {time.monotonic() - began:.0f} s: {pathlib.Path(self.log.name).read_text()[-800:]}')
 
     def die(self):
         self.process.kill()
@@ -56,7 +61,7 @@ class Service:
 
     def stop(self):
         self.process.terminate()
-        self.process.wait(START_S)
+        self.process.wait(patience.scaled(START_S))
 
     def call(self, method, path, body=None):
         """The status of the answer and what it says."""
@@ -64,7 +69,7 @@ class Service:
         asked = urllib.request.Request(f'http://{self.at}/{path}', method=method, headers=headers,
                                        data=None if body is None else json.dumps(body).encode())
         try:
-            with urllib.request.urlopen(asked, timeout=60) as answer:
+            with urllib.request.urlopen(asked, timeout=patience.scaled(6 * PATIENCE_S)) as answer:
                 status, text = answer.status, answer.read()
         except urllib.error.HTTPError as refused:
             status, text = refused.code, refused.read()
@@ -102,13 +107,13 @@ class Page:
 
     def until(self, what, *values, within_s=WAIT_S):
         """Waits until this JavaScript expression holds, and gives its value."""
-        until = time.monotonic() + within_s
+        began = time.monotonic()
         while True:
             found = self.js('return ' + what, *values)
             if found:
                 return found
-            if time.monotonic() > until:
-                raise AssertionError(f'never so: {what} {values}\n{self.text()[:1500]}')
+            if patience.is_over(began, within_s):
+                raise AssertionError(f'not so in {time.monotonic() - began:.0f} s: {what} {values}\n{self.text()[:1500]}')
             time.sleep(.03)
 
     def says(self, text, within_s=WAIT_S):

@@ -34,12 +34,14 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'fault'))
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / name) for name in ('fault', 'kit')]
+import patience                 # noqa: E402
+from patience import PATIENCE_S # noqa: E402
 from stage import free_port     # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROJECT = HERE.parents[1]
-BLOCK_S, STAY_S, END_S, PR_SET_PDEATHSIG = 90, 60, 40, 1
+BLOCK_S, STAY_S, END_S, PR_SET_PDEATHSIG = 9 * PATIENCE_S, 6 * PATIENCE_S, 4 * PATIENCE_S, 1
 ENDED = (0, 2, 130, -signal.SIGINT)     # by itself; make, a shell and a program after Ctrl-C
 SOCKET = '/run/mysqld/mysqld.sock'
 TIME = re.compile(r'\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?')
@@ -275,13 +277,13 @@ class Desktop:
         script, mark = self.home / 'block.sh', f'--- end of line {block.line} ---'
         script.write_text(self.here(block.text))
         self.type(f'bad=; . {script} </dev/null; bad=${{bad:-$?}}; printf "\\n%s %s\\n" "{mark}" "$bad"')
-        got, until = b'', time.monotonic() + BLOCK_S
+        got, began = b'', time.monotonic()
         while not (end := re.search(rf'\n{mark} (\d+)\n'.encode(), got)):
-            ready, _, _ = select.select([self.shell.stdout], [], [], max(0, until - time.monotonic()))
+            ready, _, _ = select.select([self.shell.stdout], [], [], 1)
             more = os.read(self.shell.stdout.fileno(), 65536) if ready else b''
             got += more
-            if not more:
-                raise Wrong(f'it does not end within {BLOCK_S} s:\n{got.decode(errors="replace")}')
+            if (ready and not more) or patience.is_over(began, BLOCK_S):
+                raise Wrong(f'it does not end within {time.monotonic() - began:.0f} s:\n{got.decode(errors="replace")}')
         said = self.there(got[:end.start()].decode(errors='replace').replace('\r', ''))
         wanted = int(block.rest) if block.word == 'exits' else 0
         if int(end[1]) != wanted:
@@ -294,10 +296,10 @@ class Desktop:
             process = subprocess.Popen(['bash', '--noprofile', '--norc', '-c', self.here(block.text)], stdout=out,
                                        stderr=out, stdin=subprocess.DEVNULL, **self.surroundings())
         self.staying.append((process, log))
-        until = time.monotonic() + STAY_S
+        began = time.monotonic()
         while block.rest not in (said := self.there(log.read_text(errors='replace'))):
-            if process.poll() is not None or time.monotonic() > until:
-                raise Wrong(f'it never says {block.rest}:\n{said}')
+            if process.poll() is not None or patience.is_over(began, STAY_S):
+                raise Wrong(f'in {time.monotonic() - began:.0f} s it did not say {block.rest}:\n{said}')
             time.sleep(0.02)
 
     def stop_all(self):
@@ -306,7 +308,7 @@ class Desktop:
             process, log = self.staying[-1]
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGINT)
-            if process.wait(END_S) not in ENDED:
+            if process.wait(patience.scaled(END_S)) not in ENDED:
                 raise Wrong(f'what stayed in a terminal ended with {process.returncode}:\n'
                             f'{log.read_text(errors="replace")[-2000:]}')
             self.staying.pop()

@@ -14,11 +14,13 @@ import time
 
 import clients
 from proxy import Proxy
+import patience
+from patience import PATIENCE_S
 from stage import Clock, Database, Program, Skipped, Stage, Trouble, die_with_us, free_port, wait_until
 
 PROVIDER = '/usr/lib/galera/libgalera_smm.so'
 NODES = 3
-SYNCED_S = 90
+SYNCED_S = 9 * PATIENCE_S
 # Group changes take as long as these allow: a dead node is noticed after suspect_timeout, at most.
 DETECTION = 'evs.keepalive_period=PT0.5S;evs.suspect_timeout=PT2S;evs.inactive_timeout=PT6S'
 NO_STATE = '00000000-0000-0000-0000-000000000000'
@@ -189,7 +191,8 @@ class Node(Database):
         """A status variable, without waiting for anybody; '' where the node does not answer."""
         done = subprocess.run(['mariadb', '--no-defaults', '-uroot', f'--socket={self.socket}', '--connect-timeout=2',
                                '--batch', '--skip-column-names', '-e', f"SHOW GLOBAL STATUS LIKE '{name}'"],
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=20)
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+                              timeout=patience.scaled(2 * PATIENCE_S))
         return done.stdout.split('\t')[1].strip() if done.returncode == 0 and '\t' in done.stdout else ''
 
     def synced(self):
@@ -200,7 +203,7 @@ class Node(Database):
     def commits(self):
         done = subprocess.run(['mariadb', '--no-defaults', '-uroot', f'--socket={self.socket}', 'holdfast', '-e',
                                'UPDATE drill SET n = n + 1'], stdin=subprocess.DEVNULL, capture_output=True,
-                              check=False, timeout=60)
+                              check=False, timeout=patience.scaled(6 * PATIENCE_S))
         return done.returncode == 0
 
     def wait_synced(self, size=NODES):
@@ -251,7 +254,7 @@ class Cluster:
                           'CREATE TABLE holdfast.drill (n BIGINT NOT NULL PRIMARY KEY) ENGINE=InnoDB;'
                           'INSERT INTO holdfast.drill VALUES (0)')
         first.signal(signal.SIGTERM)
-        first.process.wait(SYNCED_S)
+        first.process.wait(patience.scaled(SYNCED_S))
         for node in self.nodes[1:]:
             shutil.rmtree(f'{node.folder}/db')
             shutil.copytree(f'{first.folder}/db', f'{node.folder}/db')

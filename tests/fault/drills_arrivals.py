@@ -6,10 +6,11 @@ import threading
 import time
 
 import clients
+from patience import PATIENCE_S
 from stage import START_S, Stage, wait_until
 
 WAITING, WAITING_SLICE = 100_000, 2_000
-A_CALL, REST, DONE_S = 1_000, 10, 300
+A_CALL, REST, DONE_S = 1_000, 10, 30 * PATIENCE_S
 THE_LINE = ('SELECT order_id FROM waiting_line JOIN reservation USING (reservation_id)'
             ' ORDER BY held, waits_since, first_id, reservation_id')
 

@@ -11,9 +11,10 @@ import threading
 import types
 
 import clients
+from patience import PATIENCE_S
 from stage import Stage, Trouble, wait_until
 
-UNITS, TTL_S, END_S = 250, 600, 10
+UNITS, TTL_S, END_S = 250, 600, PATIENCE_S
 POINTS = 9              # four calls, each without its answer or with it, and the end
 CONFIRMED, RELEASED = '2', '4'
 

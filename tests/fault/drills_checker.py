@@ -1,6 +1,9 @@
 """A drill for the checker: what it must find is put into the tables by hand."""
+import re
+
 import clients
 from check import check_all
+from patience import PATIENCE_S
 from stage import Stage, wait_until
 
 ORDER = "(SELECT MIN(reservation_id) FROM reservation WHERE state = {})"
@@ -50,6 +53,7 @@ WRONGS = {
     'a unit reserved for nobody': 'UPDATE stock_slot SET available = available - 1, reserved = reserved + 1'
                                   ' WHERE available > 0 LIMIT 1',
 }
+WRITTEN = re.compile(r'\b(?:DELETE FROM|INSERT INTO|UPDATE) (\w+)')      # the tables of a wrong
 
 
 def some_of_each(stage, client):
@@ -61,7 +65,7 @@ def some_of_each(stage, client):
     some = {'sku': line['sku'], 'location': clients.ANNEX}
     client.call('reserve', 'waits', {'order_id': 'waits', 'lines': [line], 'confirm': True})
     client.call('receipt', 'some', {'movement_id': 'some', 'kind': 'receipt', 'lines': [{**some, 'qty': 400}]})
-    wait_until(lambda: len(client.now('waits')) == 2, 10, 'some of it is served')
+    wait_until(lambda: len(client.now('waits')) == 2, PATIENCE_S, 'some of it is served')
     client.call('lose', 'lost', {'movement_id': 'lost', 'kind': 'count',
                                  'lines': [{**some, 'counted': 0, 'short': 'backorder'}]})
     stage.need(client.answer['backordered'], 'nothing was lost')
@@ -73,21 +77,20 @@ def checker(run):
     with Stage(run) as stage:
         stage.serve('--lanes', '2', '--jobs=settle')
         with stage.load() as load:
-            stage.need(load.progress(400, 60), 'no progress')
+            stage.progress(load, 400, 6 * PATIENCE_S, 'no progress')
         some_of_each(stage, clients.Client(load, 'checker'))
         stage.command('work', 'settle', '--once')
         stage.verify()
         stage.services[0].terminate()
         stage.database.sql('CREATE DATABASE kept')
         tables = [name for (name,) in stage.database.sql('SHOW TABLES')]
-        for name in tables:
-            stage.database.sql(f'CREATE TABLE kept.{name} SELECT * FROM {name}')
+        stage.database.sql(';'.join(f'CREATE TABLE kept.{name} SELECT * FROM {name}' for name in tables))
         for what, sql in WRONGS.items():
             stage.database.sql(sql)
             troubles = check_all(stage.journal.path, stage.database.socket)[0]
             stage.need(troubles, f'{what} was not found')
-            for name in tables:
-                stage.database.sql(f'DELETE FROM {name}; INSERT INTO {name} SELECT * FROM kept.{name}')
+            stage.database.sql(';'.join(f'DELETE FROM {name}; INSERT INTO {name} SELECT * FROM kept.{name}'
+                                        for name in sorted(set(WRITTEN.findall(sql)))))
         troubles = check_all(stage.journal.path, stage.database.socket)[0]
         stage.need(not troubles, f'found, but all is well again: {troubles[:3]}')
         stage.say(f'{len(WRONGS)} wrongs were found')

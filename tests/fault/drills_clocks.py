@@ -12,16 +12,18 @@ import threading
 import time
 
 import clients
+import patience
+from patience import PATIENCE_S
 from stage import Clock, Skipped, Stage, Trouble
 
 HOUR, DAY = 3600, 86400
 LEASE_S = 3             # of the workers here
 LEASE_MAX_S = 90        # nobody asks for more, and who brings a lease back may leave a minute of it
 WAIT_MAX_S = 720        # longer than any pause after a failure
-HEAL_S = 60             # until nothing waits for a time that is far
-DONE_S = 135            # until everything that waits is done: the last lease, the pause after it
+HEAL_S = 6 * PATIENCE_S # until nothing waits for a time that is far
+DONE_S = 13.5 * PATIENCE_S # until everything that waits is done: the last lease, the pause after it
 TRIES = 4               # after more the pause is longer than that
-PROGRESS_S = 15
+PROGRESS_S = 1.5 * PATIENCE_S
 SLICE = 2               # jumps of a slice
 JOBS = '--jobs=expire,settle,reap'
 
@@ -51,7 +53,7 @@ class Worker(threading.Thread):
 
     def end(self):
         self.ending.set()
-        self.join(clients.ANSWER_S + 10)
+        self.join(patience.scaled(clients.ANSWER_S + PATIENCE_S))
 
     def post(self, path, body):
         status, _, answer = self.connection.call('POST', path, body)
@@ -145,7 +147,7 @@ class Trial:
             self.wrong.append(text)
 
     def served(self, when):
-        self.stage.need(self.load.progress(20, PROGRESS_S), f'{when}: no progress for {PROGRESS_S} s')
+        self.stage.progress(self.load, 20, PROGRESS_S, f'{when}: no progress')
 
     def jumps_all(self, jumps):
         for when, ahead_s in list(jumps.items())[:SLICE if self.stage.run.slice else None]:
@@ -170,7 +172,8 @@ class Trial:
         """It removes what is old by a clock: not where two clocks differ."""
         own = None if self.stage.database.clock else self.clock.environment()
         words = [self.stage.program, 'purge', '--keep', '3650', '--db', self.stage.url]
-        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, env=own, timeout=60, check=False)
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, env=own,
+                              timeout=patience.scaled(6 * PATIENCE_S), check=False)
         if done.returncode != 1:
             self.found(f'{when}: purge ends with {done.returncode} instead of 1')
 
@@ -205,8 +208,8 @@ class Trial:
 
     def within(self, began, within_s, what, true, pause_s=0.2):
         while not true():
-            if time.monotonic() - began > within_s:
-                self.found(f'after {within_s} s still not: {what}')
+            if patience.is_over(began, within_s):
+                self.found(f'after {time.monotonic() - began:.1f} s still not: {what}')
                 return
             time.sleep(pause_s)
         self.stage.say(f'{what}: {time.monotonic() - began:.1f} s after the clocks were right')
@@ -257,7 +260,7 @@ class Trial:
                        f'{self.watch.looks:,} figures looked at')
         self.stage.need(not self.wrong, '\n'.join(self.wrong))
         self.stage.need(settled > 0, 'no worker completed anything')
-        self.stage.need(self.stage.journal.slowest_ms < 12000, 'a call hung')
+        self.stage.need(self.stage.journal.slowest_quiet_ms < clients.HANGS_MS, 'a call hung')
         return self.stage.said
 
 
@@ -282,7 +285,7 @@ def starts_by(clock, program):
     """Sanitizers and libfaketime meet while a program is loaded: it ends at once, or hangs."""
     try:
         said = subprocess.run([program, '--version'], env=clock.environment(), capture_output=True, check=False,
-                              timeout=20)
+                              timeout=patience.scaled(2 * PATIENCE_S))
     except subprocess.TimeoutExpired:
         return False
     return said.returncode == 0

@@ -13,13 +13,15 @@ import drills_arrivals
 import drills_events
 import drills_line
 import events
+import patience
 from cluster import DETECTION, NODES, SYNCED_S, ClusterStage
+from patience import PATIENCE_S
 from proxy import AtCommit, Clear
 from stage import Skipped, Trouble, wait_until
 
 CALLS = 30              # that are answered between two faults
 CLIENTS = 12
-AGAIN_S = 60            # from a fault until the services answer again
+AGAIN_S = 6 * PATIENCE_S # from a fault until the services answer again
 STOP_S = (2, 60)        # how long a node is frozen
 CUT_S = (1, 20)
 JOBS = '--jobs=expire,settle,reap'
@@ -43,12 +45,12 @@ class Watched:
     def watch(self, stage):
         if wait_until(self.survivor.commits, AGAIN_S, 'a survivor commits') is not None:
             before, began = self.told['acknowledged'], time.monotonic()
-            while self.told['acknowledged'] == before and time.monotonic() - began < AGAIN_S:
+            while self.told['acknowledged'] == before and not patience.is_over(began, AGAIN_S):
                 time.sleep(0.01)
             self.took_s = time.monotonic() - began
 
     def end(self):
-        self.thread.join(2 * AGAIN_S)
+        self.thread.join(patience.scaled(2 * AGAIN_S))
         if self.took_s is None:
             raise Trouble('no survivor committed')
         return self.took_s
@@ -82,13 +84,13 @@ def settled(stage, load, i):
         node.wait_synced()
     for service in stage.services:
         service.wait_ready()
-    stage.need(load.progress(CALLS, AGAIN_S), f'round {i}: no progress after the fault')
+    stage.progress(load, CALLS, AGAIN_S, f'round {i}: no progress after the fault')
 
 
 def rounds_of(stage, load):
     """The numbers of the rounds; before each there is progress, behind it all is well again."""
     for i in range(stage.run.rounds):
-        stage.need(load.progress(CALLS, AGAIN_S), f'round {i}: no progress')
+        stage.progress(load, CALLS, AGAIN_S, f'round {i}: no progress')
         yield i
         settled(stage, load, i)
 
@@ -142,7 +144,7 @@ def kill_at_commit(stage, load, _node, dice, i):
     node = max(stage.cluster.nodes, key=lambda one: len(stage.between[one.number].pairs))
     between, held_back = stage.between[node.number], i % 3 == 2
     between.fault = at = AtCommit(node.kill, after_s=dice.random() * 0.004, held_back=held_back, lanes=True)
-    stage.need(at.struck.wait(AGAIN_S), f'round {i}: no batch was committed on n{node.number + 1}')
+    stage.need(at.struck.wait(patience.scaled(AGAIN_S)), f'round {i}: no batch was committed on n{node.number + 1}')
     watched = Watched(stage, survivor_of(stage, node))
     between.fault = Clear()
     again_s = watched.end()
@@ -268,13 +270,13 @@ def commands(run):
                                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                       text=True) for k in range(NODES)]
             for one in every:
-                said = one.communicate(timeout=2 * AGAIN_S)[1]
+                said = one.communicate(timeout=patience.scaled(2 * AGAIN_S))[1]
                 stage.need(one.returncode == 0, f'round {i}: migrate: exit {one.returncode}: {said}')
             stage.need(stage.database.sql('SELECT COUNT(*) FROM schema_version WHERE version <= 0') == [('0',)],
                        f'round {i}: a migration has left something')
             stage.command('migrate', '--check')
         done = subprocess.run([run.holdfast, 'tune', '--seconds', '1', '--db', stage.url], stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, check=False, timeout=AGAIN_S)
+                              capture_output=True, text=True, check=False, timeout=patience.scaled(AGAIN_S))
         stage.need(done.returncode == 78 and 'cluster' in done.stderr, f'tune: {done.returncode} {done.stderr}')
         stage.say(f'{run.rounds} times three migrations at once')
         return stage.said
@@ -489,9 +491,10 @@ class Waiting:
 
     def again(self, client, call, id_, sent):
         """Until it has an answer, which is right."""
-        until, status = time.monotonic() + AGAIN_S, None
+        began, status = time.monotonic(), None
         while status in (None, 503):
-            self.stage.need(time.monotonic() < until, f'{call} {id_} had no answer within {AGAIN_S} s')
+            self.stage.need(not patience.is_over(began, AGAIN_S),
+                            f'{call} {id_} had no answer in {time.monotonic() - began:.1f} s')
             with contextlib.suppress(clients.NotConnected):
                 status = client.call(call, id_, sent)
         self.stage.need(status < 300, f'{call} {id_}: {status} {client.answer}')
@@ -509,22 +512,22 @@ class Waiting:
             asked = [(id_, {'order_id': id_, 'ttl_s': clients.LONG_TTL_S, 'confirm': self.dice.random() < 0.66,
                             'lines': [{'sku': self.sku, 'location': 'po', 'qty': 1}]})
                      for id_ in (f'{self.sku}-{first + i}' for i in range(min(A_CALL, count - first)))]
-            until = time.monotonic() + AGAIN_S
+            began = time.monotonic()
             while asked:
                 done = self.clients[first // A_CALL % len(self.clients)].call_many('reserve', asked)
                 asked = [one for one in asked if one[0] not in done]
-                self.stage.need(time.monotonic() < until, f'{len(asked)} orders of {self.sku} were not made')
+                self.stage.need(not patience.is_over(began, AGAIN_S), f'{len(asked)} orders of {self.sku} were not made')
         return self.line()
 
     def sql(self, text):
         """On a node that lives, and has what the others have; asked again where it dies meanwhile."""
-        until = time.monotonic() + AGAIN_S
+        began = time.monotonic()
         while True:
             node = next(node for node in self.stage.cluster.nodes if node.process.poll() is None)
             try:
                 return node.sql(f'SET SESSION wsrep_sync_wait = 1;\n{text}')
             except RuntimeError:
-                if time.monotonic() > until:
+                if patience.is_over(began, AGAIN_S):
                     raise
                 time.sleep(0.1)
 

@@ -9,13 +9,15 @@ import threading
 import time
 
 import clients
+import patience
+from patience import PATIENCE_S
 from stage import Skipped, Stage, json_post, wait_until
 
 QUEUE_MAX = 4096        # of a lane
 LOCKED_SKUS = 300       # by a stranger, all at once
 LOCKED_RATE = 30        # orders a second for these
-HUNG_S = 6              # after that a service knows that its database hangs
-BACK_S = 3              # after that it knows that it does not
+HUNG_S = 0.6 * PATIENCE_S # after that a service knows that its database hangs
+BACK_S = 0.3 * PATIENCE_S # after that it knows that it does not
 
 
 def flood(service, answers):
@@ -37,7 +39,7 @@ def stopped(run):
         service = stage.serve('--lanes', '1', '--jobs=expire,settle')
         with stage.load(expire=0.1) as load:
             for i in range(run.rounds):
-                stage.need(load.progress(40, 30), 'no progress')
+                stage.progress(load, 40, 3 * PATIENCE_S, 'no progress')
                 stop_s = 5 + (run.seconds - 5) * i / max(1, run.rounds - 1)
                 answers = []
                 stage.database.signal(signal.SIGSTOP)
@@ -51,13 +53,13 @@ def stopped(run):
                     time.sleep(0.2)
                 stage.database.signal(signal.SIGCONT)
                 back_s = service.wait_ready(BACK_S)
-                stage.need(load.progress(20, BACK_S), f'no progress {BACK_S} s after SIGCONT')
+                stage.progress(load, 20, BACK_S, 'no progress after SIGCONT')
                 for thread in floods:
                     thread.join()
                 stage.need((503, '1') in answers, f'no call was refused by a full queue: {answers}')
                 stage.say(f'stopped for {stop_s:.0f} s, ready {back_s:.2f} s after; {deepest:.0f} requests waited')
         stage.verify()
-        stage.need(stage.journal.slowest_ms < 12000, 'a call hung')
+        stage.need(stage.journal.slowest_quiet_ms < clients.HANGS_MS, 'a call hung')
         return stage.said
 
 
@@ -91,10 +93,10 @@ def full_disk(run):
         counts, died = stage.journal.counts, 0
         with stage.load(lines=40) as load:
             for i in range(run.rounds):
-                stage.need(load.progress(40, 90), f'round {i}: no progress')
+                stage.progress(load, 40, 9 * PATIENCE_S, f'round {i}: no progress')
                 before = counts['nothing_done'] + counts['unknown']
                 fill(f'{disk}/filler')
-                wait_until(lambda: counts['nothing_done'] + counts['unknown'] > before, 90, 'a call is told 503')
+                wait_until(lambda: counts['nothing_done'] + counts['unknown'] > before, 9 * PATIENCE_S, 'a call is told 503')
                 until = time.monotonic() + run.seconds
                 while time.monotonic() < until:
                     stage.need(service.get('/livez')[0] == 200, 'livez does not say 200')
@@ -104,7 +106,7 @@ def full_disk(run):
                     died += 1
                     stage.database.start()
                 began = time.monotonic()
-                stage.need(load.progress(40, 90), 'no progress 90 s after there was space again')
+                stage.progress(load, 40, 9 * PATIENCE_S, 'no progress after there was space again')
                 stage.say(f'full for {run.seconds} s after the first 503; going on {time.monotonic() - began:.1f} s '
                           f'after there was space, {shutil.disk_usage(disk).free >> 20} MiB')
         stage.verify()
@@ -141,8 +143,11 @@ class Stranger(threading.Thread):
             self.held += self.sql('START TRANSACTION;\n' + steps + 'ROLLBACK;\n')
 
     def end(self):
+        """His locks end, too."""
         self.ending.set()
-        self.join(20)
+        for (number,) in self.stage.database.sql("SELECT id FROM information_schema.processlist WHERE db = 'stranger'"):
+            self.sql(f'KILL {number}')
+        self.join(patience.scaled(2 * PATIENCE_S))
 
 
 class Crowd:
@@ -164,16 +169,16 @@ class Crowd:
         return status
 
     def order(self, id_, sku):
-        """(status, when it was sent, when it was answered)."""
+        """(status, when it was sent, when it was answered, how slow the machine was then)."""
         began = time.monotonic()
         status = self.call('reserve', id_, {'order_id': id_, 'ttl_s': clients.LONG_TTL_S,
                                             'lines': [{'sku': sku, 'location': 'main', 'qty': 1}]})
-        return status, began, time.monotonic()
+        return status, began, time.monotonic(), patience.factor()
 
     def order_free(self):
         while not self.ending.is_set():
-            status, began, ended = self.order(f'C-free-{len(self.free_ms)}', 'FREE')
-            self.free_ms.append((ended - began) * 1000 if status == 201 else 60_000)
+            status, began, ended, slow = self.order(f'C-free-{len(self.free_ms)}', 'FREE')
+            self.free_ms.append((ended - began) * 1000 / slow if status == 201 else 60_000)
 
     def order_locked(self):
         number = 0
@@ -205,9 +210,10 @@ class Crowd:
 
 
 def beside_locked_skus(stage, seconds):
-    """A stranger keeps many skus; orders for another one go on, those for the locked ones are told so in time."""
+    """A stranger keeps many skus; orders for another one go on, those for the locked ones are told so in time. Times are
+    those of a quiet machine."""
     crowd = Crowd(stage)
-    rate, _ = crowd.run(3)
+    rate, _ = crowd.run(1 if stage.run.slice else 3)
     before = len(crowd.free_ms)
     lock = ("SET tx_isolation = 'READ-COMMITTED'; START TRANSACTION; SELECT COUNT(*) FROM (SELECT s.slot FROM sku k "
             "STRAIGHT_JOIN stock_slot s FORCE INDEX (PRIMARY) ON s.sku_id = k.sku_id WHERE k.code LIKE 'LOCKED-%' "
@@ -216,13 +222,14 @@ def beside_locked_skus(stage, seconds):
                                        'holdfast', '-e', lock])
     waits_ms = sorted(crowd.free_ms[before:])
     p99_ms = waits_ms[int(len(waits_ms) * 0.99)]
-    busy_s = max((ended - began for status, began, ended in crowd.locked if status == 503), default=0)
-    served_s = max((ended - free for status, began, ended in crowd.locked if began < free and ended > free), default=0)
-    busy = sum(status == 503 for status, _, _ in crowd.locked)
+    busy_s = max(((ended - began) / slow for status, began, ended, slow in crowd.locked if status == 503), default=0)
+    served_s = max(((ended - free) / slow for status, began, ended, slow in crowd.locked if began < free and ended > free),
+                   default=0)
+    busy = sum(status == 503 for status, *_ in crowd.locked)
     stage.say(f'{LOCKED_SKUS} locked skus: {rate:.0f} orders/s of a free one before, {beside:.0f}/s beside, p99 '
               f'{p99_ms / 1000:.2f} s; {busy} of {len(crowd.locked)} told busy after {busy_s:.1f} s at most, the '
               f'others served {served_s:.2f} s after it was free')
-    stage.need(busy > 0 and all(status in (201, 503) for status, _, _ in crowd.locked), 'nobody was told busy')
+    stage.need(busy > 0 and all(status in (201, 503) for status, *_ in crowd.locked), 'nobody was told busy')
     stage.need(p99_ms < 3000 and busy_s < 6 and served_s < 2, f'somebody waited too long: {stage.said[-1]}')
     stage.need(stage.run.slice or beside > rate / 2, f'others do not go on: {stage.said[-1]}')
 
@@ -240,7 +247,7 @@ def locks(run):
             stranger.start()
             until = time.monotonic() + run.rounds * run.seconds
             while time.monotonic() < until:
-                stage.need(load.progress(1, 8), 'nothing was answered for 8 s')
+                stage.progress(load, 1, 0.8 * PATIENCE_S, 'nothing was answered')
                 time.sleep(0.2)
         stranger.end()
         deadlocks, retries = (sum(service.metric(f'holdfast_{name}_total') for service in stage.services)
@@ -249,7 +256,7 @@ def locks(run):
         stage.say(f'{stranger.held} transactions of a stranger; {deadlocks:.0f} deadlocks, {retries:.0f} retries, '
                   f'{stage.journal.counts["nothing_done"]} calls told busy')
         stage.need(retries < 30 * stage.journal.counts['calls'], 'retries without bound')
-        stage.need(stage.journal.slowest_ms < 12000, 'a call hung')
+        stage.need(stage.journal.slowest_quiet_ms < clients.HANGS_MS, 'a call hung')
         if not run.slice:
             stage.need(deadlocks > 0 and stage.journal.counts['nothing_done'] > 0, 'no deadlock, or nobody told busy')
         return stage.said

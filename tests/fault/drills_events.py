@@ -12,11 +12,13 @@ import time
 import check
 import clients
 import events
+import patience
+from patience import PATIENCE_S
 from stage import Stage, Trouble, json_post, wait_until
 
 CLIENTS = 24
 CALLS = 60              # that are answered between two faults
-QUIET_S = 180
+QUIET_S = 18 * PATIENCE_S
 HOOKS = {'one-by-one': 1, 'many': 16}
 FREEZE_S = 1.5
 
@@ -52,7 +54,7 @@ class Clerk(threading.Thread):
     def end(self):
         self.ending.set()
         if self.is_alive():
-            self.join(60)
+            self.join(patience.scaled(6 * PATIENCE_S))
 
 
 class Webhooks:
@@ -76,7 +78,8 @@ class Webhooks:
                 status, answer = self.stage.services[0].get(f'/v1/webhooks/{name}')
                 if status == 200 and json.loads(answer)['failures']:
                     with contextlib.suppress(OSError, ValueError, http.client.HTTPException):
-                        json_post(self.stage.services[0], f'/v1/webhooks/{name}/enable', {}, 5)
+                        json_post(self.stage.services[0], f'/v1/webhooks/{name}/enable', {},
+                                  PATIENCE_S / 2)
 
     def verify(self, wanted):
         self.receiver.well = True
@@ -100,7 +103,7 @@ class Webhooks:
 
     def end(self):
         self.ending.set()
-        self.thread.join(30)
+        self.thread.join(patience.scaled(3 * PATIENCE_S))
 
 
 class Outsider:
@@ -167,11 +170,13 @@ def settled(stage):
 
     stage.supply()
     stage.command('kick', '--all')
-    wait_until(none('job_task WHERE state = 1'), 60, 'every task has ended')
+    stage.database.sql('UPDATE job_task SET lease_until = UTC_TIMESTAMP(3) + INTERVAL 1 SECOND WHERE state = 1'
+                       ' AND lease_until > UTC_TIMESTAMP(3) + INTERVAL 1 SECOND')    # of a service that died: 30 s
+    wait_until(none('job_task WHERE state = 1'), 6 * PATIENCE_S, 'every task has ended')
     stage.command('kick', '--all')
     wait_until(none('reservation WHERE state = 2'), QUIET_S, 'every confirmed order is settled')
-    wait_until(none('job_task WHERE state = 1'), 30, 'every task has ended')
-    wait_until(none('reservation WHERE state = 1 AND expires_at < UTC_TIMESTAMP(3) + INTERVAL 1 HOUR'), 60,
+    wait_until(none('job_task WHERE state = 1'), 3 * PATIENCE_S, 'every task has ended')
+    wait_until(none('reservation WHERE state = 1 AND expires_at < UTC_TIMESTAMP(3) + INTERVAL 1 HOUR'), 6 * PATIENCE_S,
                'what is due has expired')
 
 
@@ -205,7 +210,8 @@ def check_story(stage, listeners):
     for listener, passed in listeners:
         rest = wanted - passed
         with contextlib.suppress(Trouble):
-            wait_until(lambda heard=listener, need=len(rest): len(heard.events) >= need or heard.wrong, 30,
+            wait_until(lambda heard=listener, need=len(rest): len(heard.events) >= need or heard.wrong,
+                       3 * PATIENCE_S,
                        'all is heard')
         if listener.wrong:
             yield listener.wrong
@@ -244,13 +250,13 @@ def journal(run):
             for i, client in enumerate(load.clients):
                 client.connection.at = i % 2
             for i in range(run.rounds):
-                stage.need(load.progress(CALLS, 60), f'round {i}: no progress')
+                stage.progress(load, CALLS, 6 * PATIENCE_S, f'round {i}: no progress')
                 victims.strike()
                 if i == run.rounds // 2:
                     listeners += middle(stage, listeners[0][0], follows)
                 if follows and dice.random() < 0.1:
                     listeners[2][0].restart()
-            stage.need(load.progress(CALLS, 60), 'no progress at the end')
+            stage.progress(load, CALLS, 6 * PATIENCE_S, 'no progress at the end')
         clerk.end()
         for service in stage.services:
             service.wait_ready()
@@ -260,6 +266,9 @@ def journal(run):
         troubles = list(check_story(stage, listeners))
         if webhooks and not troubles:
             troubles = list(webhooks.verify(stage.wanted))
+        for listener, _ in listeners:
+            if isinstance(listener, events.Reader):
+                listener.ending.set()       # of all at once: each is in a page that waits
         stage.say(f'{run.rounds} faults: ' + ', '.join(f'{name} {n}' for name, n in sorted(victims.killed.items())))
         if troubles:
             stage.disagree(f'{len(troubles)} disagreements\n' + '\n'.join(troubles[:check.TOLD_MAX]))

@@ -4,7 +4,9 @@ import random
 import subprocess
 import time
 
+import patience
 import proxy
+from patience import PATIENCE_S
 from stage import Stage, Trouble, wait_until
 
 LOAD_CALLS = 40         # that are answered between two faults
@@ -21,7 +23,7 @@ def kill_database(run):
         at_commit = 0
         with stage.load(expire=0.1) as load:
             for i in range(run.rounds):
-                stage.need(load.progress(LOAD_CALLS, 30), f'round {i}: no progress')
+                stage.progress(load, LOAD_CALLS, 3 * PATIENCE_S, f'round {i}: no progress')
                 if i % 2:
                     time.sleep(dice.random() * 0.05)
                     stage.database.kill()
@@ -29,7 +31,7 @@ def kill_database(run):
                     fault = proxy.AtCommit(stage.database.kill, dice.random() * 0.004, held_back=i % 4 == 0,
                                            lanes=i % 8 < 4)
                     between.fault = fault
-                    stage.need(fault.struck.wait(20), f'round {i}: no COMMIT came')
+                    stage.need(fault.struck.wait(patience.scaled(2 * PATIENCE_S)), f'round {i}: no COMMIT came')
                     between.fault = proxy.Clear()
                     at_commit += 1
                 stage.database.start()
@@ -50,7 +52,7 @@ def kill_service(run):
         killed = {'serve': 0, 'work': 0, 'reap': 0}
         with stage.load(expire=0.1) as load:
             for i in range(run.rounds):
-                stage.need(load.progress(LOAD_CALLS, 30), f'round {i}: no progress')
+                stage.progress(load, LOAD_CALLS, 3 * PATIENCE_S, f'round {i}: no progress')
                 time.sleep(dice.random() * 0.05)
                 victim = dice.choice((service, service, worker, reaper))
                 victim.kill()
@@ -58,9 +60,9 @@ def kill_service(run):
                 victim.start()
         service.wait_ready()
         stage.supply()
-        wait_until(lambda: not int(stage.database.sql('SELECT COUNT(*) FROM reservation WHERE state = 2')[0][0]), 120,
+        wait_until(lambda: not int(stage.database.sql('SELECT COUNT(*) FROM reservation WHERE state = 2')[0][0]), 12 * PATIENCE_S,
                    'every confirmed order is settled')
-        wait_until(lambda: not int(stage.database.sql('SELECT COUNT(*) FROM job_task WHERE state = 1')[0][0]), 30,
+        wait_until(lambda: not int(stage.database.sql('SELECT COUNT(*) FROM job_task WHERE state = 1')[0][0]), 3 * PATIENCE_S,
                    'every task has ended')
         reaped = int(stage.database.sql('SELECT COUNT(*) FROM job_task WHERE state = 4')[0][0])
         stage.need(run.slice or reaped, 'no task was ever reaped')

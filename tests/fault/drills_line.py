@@ -9,10 +9,12 @@ import threading
 import time
 
 import clients
+import patience
+from patience import PATIENCE_S
 from stage import Stage, Trouble
 
 TRACKS, NEWCOMERS = 8, 16       # skus, each with its own orders; clients that ask for any of them without pause
-SERVED_S = 20                   # who waits is served
+SERVED_S = 2 * PATIENCE_S       # who waits is served
 FREE_S = 1                      # what nobody waits for is for sale
 PROMISED = 1_000_000
 
@@ -60,12 +62,13 @@ class Track(Asker):
         self.do('/v1/reservations', {'order_id': id_, 'lines': [{'sku': self.sku, 'qty': 1, 'location': 'po'}], **more})
 
     def await_served(self, id_, why):
-        until = time.monotonic() + SERVED_S
+        began = time.monotonic()
         while True:
             order = self.ask('GET', f'/v1/reservations/{id_}')[1]
             if [line['location'] for line in order['lines']] == ['main']:
                 return
-            self.stage.need(time.monotonic() < until, f'{id_} was not served within {SERVED_S} s, {why}: {order}')
+            self.stage.need(not patience.is_over(began, SERVED_S),
+                            f'{id_} was not served in {time.monotonic() - began:.1f} s, {why}: {order}')
             time.sleep(0.01)
 
     def ended(self, hold):

@@ -2,11 +2,13 @@
 import random
 import time
 
+import clients
+import patience
 import proxy
+from patience import PATIENCE_S
 from stage import Stage
 
-QUIET_MS = 12000        # a call is answered by then, whatever the network does
-BACK_S = 18             # after that a connection that nothing comes from is given up, and another is made
+BACK_S = 1.8 * PATIENCE_S # after that a connection that nothing comes from is given up, and another is made
 
 
 def reset(between, stage, dice):
@@ -40,8 +42,9 @@ def silence(between, stage, dice):
 
 def lost_commit(between, stage, dice):
     between.fault = lost = proxy.CommitLost()
-    until = time.monotonic() + 10
-    while lost.hits < 3 and time.monotonic() < until:
+    enough = 1 if stage.run.slice else 3    # nobody finds out what was done meanwhile; more come when that is given up
+    began = time.monotonic()
+    while lost.hits < enough and not patience.is_over(began, PATIENCE_S):
         time.sleep(0.01)
     stage.need(lost.hits, 'no answer to a COMMIT was lost')
 
@@ -61,12 +64,12 @@ def network(run):
                 fault = FAULTS[i % len(FAULTS)]
                 fault(between, stage, dice)
                 between.fault = proxy.Clear()
-                stage.need(load.progress(40, 30), f'round {i}: no progress after {fault.__name__}')
+                stage.progress(load, 40, 3 * PATIENCE_S, f'round {i}: no progress after {fault.__name__}')
                 count[fault.__name__] += 1
         stage.verify()
         stage.say(', '.join(f'{name} {n}' for name, n in count.items()))
         stage.need(stage.unknown_outcomes > 0, 'no outcome was ever unknown: the window was not hit')
-        stage.need(stage.journal.slowest_ms < QUIET_MS, 'a call hung')
+        stage.need(stage.journal.slowest_quiet_ms < clients.HANGS_MS, 'a call hung')
         return stage.said
 
 
@@ -77,11 +80,11 @@ def half_open(run):
         stage.serve('--lanes', '2', db=between.url)
         with stage.load() as load:
             for i in range(run.rounds):
-                stage.need(load.progress(40, 30), 'no progress')
+                stage.progress(load, 40, 3 * PATIENCE_S, 'no progress')
                 between.fault = proxy.Silent()
                 time.sleep(1 + (run.seconds - 1) * i / max(1, run.rounds - 1))
                 between.fault = proxy.Clear()
-                stage.need(load.progress(40, BACK_S), f'no progress {BACK_S} s after the network was well again')
+                stage.progress(load, 40, BACK_S, 'no progress after the network was well again')
         stage.verify()
-        stage.need(stage.journal.slowest_ms < QUIET_MS, 'a call hung')
+        stage.need(stage.journal.slowest_quiet_ms < clients.HANGS_MS, 'a call hung')
         return stage.said

@@ -5,13 +5,16 @@ import signal
 import socket
 import time
 
+import patience
+from patience import PATIENCE_S
 from stage import Stage, wait_until
 
 EXIT_UNAVAILABLE = 69
-DRAIN_S = 10            # under load, the database being well
-DRAIN_HUNG_S = 20       # whatever the database does: 12 by the service's clock, and what the machine holds it up; to wait
+DRAIN_S = PATIENCE_S    # under load, the database being well
+DRAIN_HUNG_S = 2 * PATIENCE_S # whatever the database does: 12 by the service's clock, and what the machine holds it up; to wait
                         # for a connection that is silent would take 12 more
 DESCRIPTORS = 48
+DEAF_S = 0.3            # by the clock, without an answer: nobody has taken the connection
 
 
 def all_answered(stage):
@@ -25,11 +28,11 @@ def terminate(run):
         service = stage.serve('--lanes', '2', '--jobs=expire,settle,reap')
         with stage.load(clients=32, expire=0.1) as load:
             for _ in range(run.rounds):
-                stage.need(load.progress(100, 30), 'no progress')
+                stage.progress(load, 100, 3 * PATIENCE_S, 'no progress')
                 time.sleep(0.2 + dice.random() * 0.2)
                 status, took_s = service.terminate()
                 slowest = max(slowest, took_s)
-                stage.need(status == 0 and took_s < DRAIN_S, f'exit {status} after {took_s:.1f} s')
+                stage.need(status == 0 and took_s < patience.scaled(DRAIN_S), f'exit {status} after {took_s:.1f} s')
                 service.start()
         stage.verify()
         stage.say(f'ended with 0 within {slowest:.2f} s, {run.rounds} times')
@@ -44,17 +47,17 @@ def terminate_hung(run):
         service = stage.serve('--lanes', '2', '--jobs=expire,settle,reap')
         for i in range(run.rounds):
             with stage.load(name=f'L{i}') as load:
-                stage.need(load.progress(40, 30), 'no progress')
+                stage.progress(load, 40, 3 * PATIENCE_S, 'no progress')
                 if i % 2:
                     load.ending.set()
                     time.sleep(0.2)
                 stage.database.signal(signal.SIGSTOP)
                 time.sleep(dice.random())
-                status, took_s = service.terminate(120)
+                status, took_s = service.terminate(12 * PATIENCE_S)
                 load.ending.set()
             stage.database.signal(signal.SIGCONT)
             stage.say(f'{"idle" if i % 2 else "under load"}: ended with {status} after {took_s:.1f} s')
-            stage.need(took_s < DRAIN_HUNG_S, f'the drain took {took_s:.1f} s')
+            stage.need(took_s < patience.scaled(DRAIN_HUNG_S), f'the drain took {took_s:.1f} s')
             stage.need(status == EXIT_UNAVAILABLE, f'exit {status}')
             service.start()
         stage.verify()
@@ -71,11 +74,11 @@ def rolling_restart(run):
             for i, client in enumerate(load.clients):
                 client.connection.at = i % 2
             for i in range(run.rounds):
-                stage.need(load.progress(60, 30), f'round {i}: no progress')
+                stage.progress(load, 60, 3 * PATIENCE_S, f'round {i}: no progress')
                 service = stage.services[i % 2]
                 status, took_s = service.terminate()
                 stage.need(status == 0, f'exit {status} after {took_s:.1f} s')
-                stage.need(load.progress(60, 30), f'round {i}: no progress at one process')
+                stage.progress(load, 60, 3 * PATIENCE_S, f'round {i}: no progress at one process')
                 service.start()
         stage.verify()
         all_answered(stage)
@@ -98,19 +101,20 @@ def descriptors(run):
         service = stage.serve('--lanes', '2', '--jobs=expire,settle', descriptors=DESCRIPTORS)
         with stage.load(clients=8) as load:
             for i in range(run.rounds):
-                stage.need(load.progress(40, 30), f'round {i}: no progress')
+                stage.progress(load, 40, 3 * PATIENCE_S, f'round {i}: no progress')
                 crowd = [socket.create_connection(tuple(service.address.split(':'))) for _ in range(2 * DESCRIPTORS)]
-                time.sleep(0.3)
-                stage.need(load.progress(20, 10), 'no progress on the connections that there were')
-                stage.need(service.get('/livez')[0] is None, 'there were descriptors left')
+                for _ in range(3):      # at once: later, places are taken from those that do nothing with them
+                    wait_until(lambda: service.get('/livez', DEAF_S / patience.factor())[0] is None, PATIENCE_S,
+                               'no descriptors are left')
+                stage.progress(load, 20, PATIENCE_S, 'no progress on the connections that there were')
                 connections_killed(stage)
                 time.sleep(1)
                 stage.need(service.alive(), 'the process ended')
                 for stranger in crowd:
                     stranger.close()
-                back_s = wait_until(lambda: service.get('/livez')[0] == 200, 5, 'new connections are accepted')
-                service.wait_ready(15)
-                stage.need(load.progress(40, 15), 'no progress with descriptors again')
+                back_s = wait_until(lambda: service.get('/livez')[0] == 200, PATIENCE_S / 2, 'new connections are accepted')
+                service.wait_ready(1.5 * PATIENCE_S)
+                stage.progress(load, 40, 1.5 * PATIENCE_S, 'no progress with descriptors again')
         stage.verify()
         stage.say(f'accepts {back_s:.2f} s after there were descriptors again')
         return stage.said

@@ -12,6 +12,8 @@ import time
 import check
 import clients
 import events
+import patience
+from patience import PATIENCE_S
 from stage import START_S, Program, Stage, Trouble, wait_until
 
 HAND = 100              # orders
@@ -21,7 +23,7 @@ QTY = 4, 6              # of a line: enough for two parts
 FAR = 30                # a limit that no order comes near
 KILL_S, KILL_SLICE_S = 2.0, 0.7     # from one kill to the next, in the mean
 REAPS_S = 0.08          # from the start of a reaper until it has been to all tasks
-WITHIN_S = 90           # every call has its answer
+WITHIN_S = 9 * PATIENCE_S # every call has its answer
 BUSY_MAX = 0.01         # of the answers
 LATE = ('settled', 'released', 'expired')
 
@@ -115,9 +117,10 @@ class Racer(clients.Client):
 
     def exchange(self, asks, within_s=0, codes=None):
         """Sends all, over so many seconds, and again what got no answer. codes: counts what was answered."""
-        until, left = time.monotonic() + WITHIN_S, asks
+        began, left = time.monotonic(), asks
         while left:
-            self.stage.need(time.monotonic() < until, f'no answer within {WITHIN_S} s: {left[0].path}')
+            self.stage.need(not patience.is_over(began, WITHIN_S),
+                            f'no answer in {time.monotonic() - began:.1f} s: {left[0].path}')
             for ask in self.send_all(left, within_s):
                 results = list(ask.results())
                 for _, status, answer, *_ in results if codes is not None else ():
@@ -275,7 +278,7 @@ class Racer(clients.Client):
         self.take([ask for ask in asks if ask.path == '/v1/tasks'])
         self.judge(pair, asks)
         if against is Racer.reap:
-            self.reaper.process.wait(WITHIN_S)
+            self.reaper.process.wait(patience.scaled(WITHIN_S))
         self.tried[pair] += len(ids)
         self.settled[pair] += sum(settles(about) and status < 300
                                   for ask in asks for about, status, *_ in ask.results())

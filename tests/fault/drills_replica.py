@@ -9,9 +9,10 @@ import subprocess
 import time
 import types
 
+from patience import PATIENCE_S
 from stage import Database, Stage, Trouble, free_port, wait_until
 
-COPIED_S, LAG_S, ACKNOWLEDGED = 30, 1, (200, 201)
+COPIED_S, LAG_S, ACKNOWLEDGED = 3 * PATIENCE_S, 1, (200, 201)
 # What an operator types, as docs/cluster.md shows it.
 FOLLOW = ("CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_PORT = {port}, MASTER_USER = 'replica',"
           " MASTER_PASSWORD = 'secret', MASTER_USE_GTID = slave_pos; START SLAVE")
@@ -93,7 +94,7 @@ def lose_primary(run, semi, dice):
     with Pair(run, semi) as pair:
         service = pair.serve('--lanes', '2', '--jobs=expire,settle')
         with pair.load(clients=32) as load:
-            pair.need(load.progress(400, 30), 'no progress')
+            pair.progress(load, 400, 3 * PATIENCE_S, 'no progress')
             if not semi:
                 pair.replica.run('STOP SLAVE IO_THREAD')
             time.sleep(dice.random() * LAG_S)

@@ -15,6 +15,7 @@ import time
 
 import check
 import clients
+import patience
 from stage import Program
 
 WAIT_S, LIMIT_MAX = 2, 100
@@ -78,7 +79,7 @@ class Reader(Heard):
     def end(self):
         self.ending.set()
         if self.thread.is_alive():
-            self.thread.join(clients.ANSWER_S + WAIT_S)
+            self.thread.join(patience.scaled(clients.ANSWER_S + WAIT_S))
 
 
 class Follower(Program):

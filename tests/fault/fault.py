@@ -18,6 +18,8 @@ import time
 import types
 from http.client import HTTPException
 
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / 'kit'))
 sys.dont_write_bytecode = True
 import drills_arrivals  # noqa: E402  (beside this file)
 import drills_cells     # noqa: E402
@@ -37,7 +39,6 @@ import drills_speed     # noqa: E402
 from stage import Skipped, Trouble  # noqa: E402
 
 FAILURES = (OSError, RuntimeError, ValueError, LookupError, HTTPException, subprocess.SubprocessError)
-HERE = pathlib.Path(__file__).resolve().parent
 COMPLAINTS = 8              # shown of each program
 
 #   drill               what it runs                      rounds  seconds    in a slice: rounds  seconds

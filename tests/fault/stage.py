@@ -19,9 +19,11 @@ import time
 
 import check
 import clients
+import patience
+from patience import PATIENCE_S
 
-START_S, STOP_S, READY_S = 60, 30, 60
-SERVED_S = 60               # who waits is served
+START_S, STOP_S, READY_S = 6 * PATIENCE_S, 3 * PATIENCE_S, 6 * PATIENCE_S
+SERVED_S = 6 * PATIENCE_S   # who waits is served
 PORTS = 20000, 32000        # Linux gives those from 32768 on to whoever asks for any
 PR_SET_PDEATHSIG = 1
 INSTALL = ['mariadb-install-db', '--no-defaults', '--skip-test-db', '--rpm',
@@ -47,8 +49,8 @@ def wait_until(true, within_s, what):
     """How many seconds it took."""
     began = time.monotonic()
     while not true():
-        if time.monotonic() - began > within_s:
-            raise Trouble(f'after {within_s} s still not: {what}')
+        if patience.is_over(began, within_s):
+            raise Trouble(f'after {time.monotonic() - began:.1f} s still not: {what}')
         time.sleep(0.01)
     return time.monotonic() - began
 
@@ -190,10 +192,10 @@ class Program:
         began = time.monotonic()
         self.process.terminate()
         try:
-            return self.process.wait(within_s), time.monotonic() - began
+            return self.process.wait(patience.scaled(within_s)), time.monotonic() - began
         except subprocess.TimeoutExpired:
             self.kill()
-            raise Trouble(f'{self.name} did not end within {within_s} s after SIGTERM') from None
+            raise Trouble(f'{self.name} did not end within {time.monotonic() - began:.1f} s after SIGTERM') from None
 
     def end(self):
         if self.process and self.alive():
@@ -224,9 +226,9 @@ class Service(Program):
         if ready:
             self.wait_ready()
 
-    def get(self, path, timeout_s=2):
+    def get(self, path, timeout_s=PATIENCE_S / 5):
         """(status, body); status None: no answer."""
-        connection = http.client.HTTPConnection(self.address, timeout=timeout_s)
+        connection = http.client.HTTPConnection(self.address, timeout=patience.scaled(timeout_s))
         try:
             connection.request('GET', path)
             response = connection.getresponse()
@@ -246,7 +248,7 @@ class Service(Program):
 
     def metric(self, name):
         """The sum of a metric's samples; 0 when there is none."""
-        text = self.get('/metrics', 15)[1]
+        text = self.get('/metrics', 1.5 * PATIENCE_S)[1]
         return sum(float(n) for n in re.findall(rf'^{name}(?:{{[^}}]*}})? ([0-9.e+]+)$', text, re.MULTILINE))
 
 
@@ -281,10 +283,10 @@ class Stage:
             thing.end()
         self.journal.close()
 
-    def command(self, *words, within_s=300):
+    def command(self, *words, within_s=30 * PATIENCE_S):
         done = subprocess.run([self.program, *words, '--db', self.url], stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=within_s,
-                              check=False)
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              timeout=patience.scaled(within_s), check=False)
         if done.returncode:
             raise Trouble(f'holdfast {" ".join(words)}: exit {done.returncode}\n{done.stdout.strip()}')
         return done.stdout
@@ -328,6 +330,12 @@ class Stage:
         if not true:
             raise Trouble(text)
 
+    def progress(self, load, calls, within_s, text):
+        """That many more calls of the load are answered."""
+        began = time.monotonic()
+        self.need(load.progress(calls, within_s),
+                  f'{text}: not {calls} answers in {time.monotonic() - began:.1f} s')
+
     def disagree(self, text):
         """Ends the drill. Where MariaDB finds damage, too, it is its recovery that failed, and not Holdfast."""
         raise Trouble('\n'.join([*self.database.damage(), text]))
@@ -356,9 +364,9 @@ class Stage:
             self.disagree(str(why))
 
 
-def json_post(service, path, body, timeout_s=20):
+def json_post(service, path, body, timeout_s=2 * PATIENCE_S):
     """(status, headers, answer) of one call beside the clients."""
-    connection = http.client.HTTPConnection(service.address, timeout=timeout_s)
+    connection = http.client.HTTPConnection(service.address, timeout=patience.scaled(timeout_s))
     try:
         connection.request('POST', path, json.dumps(body), {'Content-Type': 'application/json'})
         response = connection.getresponse()

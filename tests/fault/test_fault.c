@@ -1,4 +1,5 @@
 /* test_fault.c - a slice of every drill of tests/fault: some seconds of what `make fault` does for half an hour. */
+#include "tests/kit/drill.h"
 #include "tests/kit/program.h"
 #include "tests/kit/scratch.h"
 
@@ -50,28 +51,28 @@ static void drill(const char *name)
 	text_fini(&said);
 }
 
-#define DRILL(test, name)                             \
-	Test(fault, test, .timeout = SLICE_TIMEOUT_S) \
-	{                                             \
-		drill(name);                          \
+#define SLICE(test, name)                                    \
+	Test(fault, test, DRILL, .timeout = SLICE_TIMEOUT_S) \
+	{                                                    \
+		drill(name);                                 \
 	}
 
-DRILL(cells, "cells")
-DRILL(replica, "replica")
-DRILL(checker, "checker")
-DRILL(kill_database, "kill-database")
-DRILL(kill_service, "kill-service")
-DRILL(events, "events")
-DRILL(races, "races")
-DRILL(network, "network")
-DRILL(half_open, "half-open")
-DRILL(stopped_database, "stopped-database")
-DRILL(locks, "locks")
-DRILL(clocks, "clocks")
-DRILL(clocks_service, "clocks-service")
-DRILL(terminate, "terminate")
-DRILL(terminate_hung, "terminate-hung")
-DRILL(rolling_restart, "rolling-restart")
-DRILL(descriptors, "descriptors")
-DRILL(soak, "soak")
-DRILL(cluster, "cluster-mixed")
+SLICE(cells, "cells")
+SLICE(replica, "replica")
+SLICE(checker, "checker")
+SLICE(kill_database, "kill-database")
+SLICE(kill_service, "kill-service")
+SLICE(events, "events")
+SLICE(races, "races")
+SLICE(network, "network")
+SLICE(half_open, "half-open")
+SLICE(stopped_database, "stopped-database")
+SLICE(locks, "locks")
+SLICE(clocks, "clocks")
+SLICE(clocks_service, "clocks-service")
+SLICE(terminate, "terminate")
+SLICE(terminate_hung, "terminate-hung")
+SLICE(rolling_restart, "rolling-restart")
+SLICE(descriptors, "descriptors")
+SLICE(soak, "soak")
+SLICE(cluster, "cluster-mixed")

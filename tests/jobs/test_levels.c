@@ -142,7 +142,7 @@ Test(levels, over_all_where_there_is_a_threshold)
 /* What reserves and settles moves nothing that could be sold. */
 Test(levels, nothing_is_told_twice)
 {
-	flow("serve --lanes 2 --jobs",
+	flow("serve --lanes 2 --jobs=expire,settle,reap,deliver",
 	     LEVELS_WATCHED,
 	     "receipt A +3 Z +1            -> 201",
 	     "reserve R1 A=3 confirm=true  -> 201",

@@ -47,12 +47,27 @@ Test(pause, of_workers)
 	     "run      work settle --once      -> 0 ~paused",
 	     STATES "2,3",
 	     "start    W work settle",
-	     "wait raw GET /readyz?verbose     -> 200 '~job settle' '~paused: carrier down'",
+	     "wait raw GET /readyz?verbose     -> 200 '~job settle' '~paused' '!~carrier'",
 	     "wait raw GET /metrics            -> 200 ~holdfast_job_paused{job=settle,scope=database} '~} 1'",
 	     RESUME("settle") "200",
 	     "wait:16 sql SELECT COUNT(*) FROM reservation WHERE state = 3 -> 3",
 	     "signal   W TERM",
 	     "end      W                       -> 0 ~event=paused ~event=resumed");
+}
+
+/* A reason is an admin's text. In the log it moves nothing on the terminal of a reader. */
+Test(pause, odd_reasons_are_escaped_in_the_log)
+{
+	struct text said = {0};
+
+	flow_begin();
+	flow_steps("raw PUT /v1/jobs/expire {'paused':true,'reason':'a\\u009b31m \\u202e\\u2067 \\u007f \\u00e9 z'}"
+	           " -> 200",
+	           "wait raw GET /metrics -> 200 ~holdfast_job_paused{job=expire,scope=database} '~} 1'");
+	flow_said(&said);
+	cr_expect(strstr(said.data, "a\\u009b31m \\u202e\\u2067 \\u007f \xc3\xa9 z"), "%s", said.data);
+	flow_end();
+	text_fini(&said);
 }
 
 Test(pause, of_deliverers)

@@ -3,7 +3,7 @@
 #include "tests/lang/flow.h"
 #include "tests/lang/steps.h"
 
-#include <unistd.h>
+#include <string.h>
 
 Test(serve_jobs, expire)
 {
@@ -49,7 +49,7 @@ Test(serve_jobs, expire_while_many_wait_for_settlement)
 	flow_step(
 		"sql UPDATE stock_slot SET available = available - %d, reserved = reserved + %d WHERE available >= %d",
 		MANY, MANY, MANY);
-	flow_steps("serve --lanes 2 --jobs",
+	flow_steps("serve --lanes 2 --jobs=expire,settle",
 	           "receipt B +1         -> 201",
 	           "reserve X B=1 ttl=1  -> 201",
 	           "wait:60 sku B        -> available=1 reserved=0",
@@ -63,10 +63,56 @@ Test(serve_jobs, all_of_them)
 	     "claim    settle gone limit=1 lease=1 -> 201",
 	     "reserve  H A=1 ttl=60         -> 201",
 	     "tick     61",
-	     "serve    --lanes 1 --jobs",
+	     "serve    --lanes 1 --jobs=expire,settle,reap,deliver",
 	     "wait:4 get R2                 -> settled",
 	     "wait:12 get R1                -> settled attempts=2",
 	     "wait:4 list state=expired     -> items=H",
 	     "wait:4 sku A                  -> available=7 reserved=0 on_hand=7",
 	     "raw GET /metrics              -> holdfast_reaped_tasks_total=1");
+}
+
+/* A paid order leaves the stock when somebody has shipped it. Without a list, or with an empty one, no job says that. */
+Test(serve_jobs, settle_where_it_is_named_alone)
+{
+	static const char *const lists[] = {"serve --lanes 1 --jobs", "serve --lanes 1 --jobs="};
+
+	for (size_t i = 0; i < LENGTH(lists); i++) {
+		struct text said = {0};
+
+		flow_begin();
+		flow_steps(THREE,
+		           "reserve  H A=1 ttl=60         -> 201",
+		           "claim    settle gone limit=1 lease=1 -> 201",
+		           "tick     61",
+		           lists[i],
+		           "wait list state=expired       -> items=H",
+		           "wait raw GET /metrics         -> holdfast_reaped_tasks_total=1",
+		           "list state=confirmed          -> set=R3,R2,R1",
+		           "sku      A                    -> available=7 reserved=3");
+		flow_said(&said);
+		cr_expect(strstr(said.data, "jobs=expire,reap,deliver") && !strstr(said.data, "settles_unshipped"));
+		flow_end();
+		text_fini(&said);
+	}
+}
+
+Test(serve_jobs, settle_is_told_at_the_start)
+{
+	struct text said = {0};
+
+	flow_begin();
+	flow_steps("serve --lanes 1 --jobs=settle,expire");
+	flow_said(&said);
+	cr_expect(strstr(said.data, "event=settles_unshipped"), "%s", said.data);
+	flow_end();
+	text_fini(&said);
+}
+
+Test(serve_jobs, none)
+{
+	flow("serve --lanes 1 --jobs=none",
+	     "receipt A +1                  -> 201",
+	     "reserve R1 A=1 confirm=true   -> 201",
+	     "run serve --jobs=none,expire  -> 78 '~or none'",
+	     "get R1                        -> confirmed");
 }

@@ -204,7 +204,7 @@ Test(worker, serve_with_jobs_ends)
 {
 	flow_begin();
 	flow_orders("R", 4000);
-	flow_step("serve --lanes 2 --jobs");
+	flow_step("serve --lanes 2 --jobs=settle,reap,expire");
 	usleep(30000);
 	flow_steps("serve --lanes 1",
 	           OPEN "0",
@@ -212,7 +212,7 @@ Test(worker, serve_with_jobs_ends)
 	           LEFT "4000",
 	           "kill",
 	           "run audit -> 0");
-	flow_step("serve --lanes 2 --jobs");
+	flow_step("serve --lanes 2 --jobs=settle,reap,expire");
 	usleep(30000);
 	flow_steps("kill",
 	           "tick 40",

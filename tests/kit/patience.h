@@ -11,7 +11,7 @@
 
 enum { PATIENCE_MS = 10000 };
 
-/* How many times slower than a quiet machine of today this one is now: 1 or more. It is the longest of the last
+/* How many times slower than a quiet machine of today this one is now: 1 to 10. It is the longest of the last
  * seconds. Without tests/main.c: 1. */
 double patience_factor(void);
 /* What `ms` on a quiet machine are now. */

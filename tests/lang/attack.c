@@ -70,10 +70,11 @@ bool attack_say(int fd, const char *text)
 	return attack_send(fd, text, strlen(text));
 }
 
-bool attack_hear(int fd, int wait_ms, struct text *out)
+/* For so long by the clock. */
+static bool hear(int fd, int wait_ms, struct text *out)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
-	int64_t       until = clock_ms() + (wait_ms = patience_ms(wait_ms));
+	int64_t       until = clock_ms() + wait_ms;
 
 	text_add(out, "");
 	for (int64_t left = wait_ms; left >= 0; left = until - clock_ms()) {
@@ -90,14 +91,19 @@ bool attack_hear(int fd, int wait_ms, struct text *out)
 	return false;
 }
 
+bool attack_hear(int fd, int wait_ms, struct text *out)
+{
+	return hear(fd, patience_ms(wait_ms), out);
+}
+
 bool attack_hear_answers(int fd, int count, struct text *out)
 {
 	int64_t from_ms = clock_ms();
 	bool    ended = false;
 
 	for (int status; !ended && attack_answers(out, &status) < count && !patience_is_over(from_ms, PATIENCE_MS);)
-		ended = attack_hear(fd, 20, out);
-	return ended || attack_hear(fd, MORE_MS, out);
+		ended = hear(fd, 20, out);
+	return ended || hear(fd, MORE_MS, out);
 }
 
 bool attack_ends(int fd, int wait_ms)

@@ -219,7 +219,7 @@ static void orders_judge(void)
 	          "more than the limit is held");
 }
 
-Test(customer_crowd, never_beyond_the_limit_and_never_refused_below, .timeout = 120)
+Test(customer_crowd, never_beyond_the_limit_and_never_refused_below)
 {
 	static struct crowd crowd;
 	static struct buyer buyers[BUYERS];

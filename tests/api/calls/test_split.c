@@ -2,7 +2,6 @@
  * resolved once. */
 #include "tests/lang/trap.h"
 
-#include <unistd.h>
 
 Test(split, of_a_hold)
 {
@@ -203,8 +202,8 @@ Test(split, at_the_last_moment)
 	flow_steps("serve --lanes 2 --jobs=expire,settle -> ",
 	           "second --lanes 2 --slot 8 --jobs=settle -> ",
 	           "receipt A +3000 -> 201",
-	           "race 10*40 reserve R# A=5 ttl=1 -> 400x 201");
-	usleep(500000);
+	           "race 10*40 reserve R# A=5 ttl=1 -> 400x 201",
+	           "wait sql SELECT MIN(expires_at) < UTC_TIMESTAMP(3) + INTERVAL 0.3 SECOND FROM reservation -> 1");
 	for (int i = 0; i < 4; i++)
 		flow_steps("race 16*25 split R# P# A=1 || split R# Q# A=2 then=confirm || reserve N# A=6 replaces=R#"
 		           " || confirm R# || release R# || split R# X# A=2 then=release || confirm R# reacquire"

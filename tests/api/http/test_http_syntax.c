@@ -2,13 +2,14 @@
  * request, in the words of the contract, then the end of the connection. */
 #include "tests/lang/attack.h"
 #include "tests/lang/flow.h"
+#include "tests/kit/patience.h"
 
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { HEAR_MS = 10000, MIB = 1 << 20 };
+enum { HEAR_MS = PATIENCE_MS, MIB = 1 << 20 };
 
 #define HOST  "Host: localhost\r\n"
 #define GET   "GET /livez HTTP/1.1\r\n" HOST

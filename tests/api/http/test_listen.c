@@ -2,6 +2,7 @@
  * several places at once; what is looked at before a database is made. */
 #include "engine/base/clock.h"
 #include "tests/lang/flow.h"
+#include "tests/kit/patience.h"
 #include "tests/kit/program.h"
 
 #include <arpa/inet.h>
@@ -15,7 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { WAIT_MS = 20000, PAUSE_US = 5000 };
+enum { WAIT_MS = 2 * PATIENCE_MS, PAUSE_US = 5000 };
 
 static struct sockaddr_un at = {.sun_family = AF_UNIX};
 static char               log_file[300];
@@ -46,8 +47,9 @@ static pid_t served(void)
 
 	snprintf(command, sizeof(command), "serve --lanes 1 --listen unix:%s", at.sun_path);
 	pid = program_begin(log_file, flow_scratch()->url, command);
-	for (int64_t until = clock_ms() + WAIT_MS; (fd = connected()) < 0; usleep(PAUSE_US))
-		cr_assert(clock_ms() < until && !program_wait(pid, 0, &status), "nobody listens on %s", at.sun_path);
+	for (int64_t from = clock_ms(); (fd = connected()) < 0; usleep(PAUSE_US))
+		cr_assert(!patience_is_over(from, WAIT_MS) && !program_wait(pid, 0, &status),
+		          "after %lld ms nobody listens on %s", (long long)(clock_ms() - from), at.sun_path);
 	close(fd);
 	return pid;
 }
@@ -137,6 +139,16 @@ static int said_port(int n)
 	return port;
 }
 
+/* Waits until it listens on two ports. */
+static void ports_wait(pid_t pid)
+{
+	int status;
+
+	for (int64_t from = clock_ms(); !said_port(1); usleep(PAUSE_US))
+		cr_assert(!patience_is_over(from, WAIT_MS) && !program_wait(pid, 0, &status),
+		          "after %lld ms it does not listen", (long long)(clock_ms() - from));
+}
+
 static int tcp_connected(int port)
 {
 	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((in_port_t)port)};
@@ -162,12 +174,12 @@ static bool livez(int fd)
 static void all_answer(const char *options)
 {
 	pid_t pid;
-	int   ports[2] = {0}, fd, status;
+	int   ports[2] = {0}, fd;
 
 	unlink(log_file);
 	pid = program_begin(log_file, flow_scratch()->url, options);
-	for (int64_t until = clock_ms() + WAIT_MS; !(ports[1] = said_port(1)); usleep(PAUSE_US))
-		cr_assert(clock_ms() < until && !program_wait(pid, 0, &status), "%s: it does not listen", options);
+	ports_wait(pid);
+	ports[1] = said_port(1);
 	ports[0] = said_port(0);
 	cr_expect(ports[0] != ports[1]);
 	for (int i = 0; i < 3; i++) {
@@ -216,14 +228,13 @@ Test(listen, several_places_and_more_clients)
 	         "serve --lanes 1 --max-connections 2 --listen 127.0.0.1:0 --listen unix:%s --listen 127.0.0.1:0",
 	         at.sun_path);
 	pid = program_begin(log_file, flow_scratch()->url, options);
-	for (int64_t until = clock_ms() + WAIT_MS; !said_port(1); usleep(PAUSE_US))
-		cr_assert(clock_ms() < until && !program_wait(pid, 0, &status), "it does not listen");
+	ports_wait(pid);
 	port = said_port(1);
 	kill(pid, SIGSTOP); /* so that all of them wait at all doors */
 	for (int i = 0; i < CLIENTS; i++)
 		fds[i] = i % 3 == 0 ? connected() : tcp_connected(i % 3 == 1 ? port : said_port(0));
 	kill(pid, SIGCONT);
-	usleep(300000);
+	usleep(300000); /* one that is too many would end it at once */
 	cr_assert(!program_wait(pid, 0, &status), "it ended with %d", status);
 	for (int i = 0; i < CLIENTS; i++)
 		close(fds[i]);

@@ -3,7 +3,8 @@
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
 #include "tests/kit/cert.h"
-#include "tests/lang/flow.h"
+#include "tests/lang/trap.h"
+#include "tests/kit/patience.h"
 #include "tests/kit/peer.h"
 #include "tests/kit/program.h"
 
@@ -17,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { WAIT_MS = 15000 };
+enum { HANDSHAKE_MS = 10000 }; /* of the service */
 
 /* Asks, and expects an answer with `says` in it; its status. */
 static int call(struct peer *p, const char *method, const char *path, const char *body, const char *says)
@@ -53,13 +54,6 @@ static long bytes_to_end(int fd)
 	while ((n = recv(fd, bytes, sizeof(bytes), 0)) > 0)
 		sum += n;
 	return n < 0 && (errno == EAGAIN || errno == EINTR) ? -1 : sum;
-}
-
-static bool is_open(int fd)
-{
-	char byte;
-
-	return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
 }
 
 /* ---- around the tests */
@@ -98,6 +92,15 @@ static bool log_has(const char *text)
 	has = strstr(said.data, text) != NULL;
 	text_fini(&said);
 	return has;
+}
+
+static void log_wait(const char *text)
+{
+	int64_t from = clock_ms();
+
+	while (!log_has(text) && !patience_is_over(from, PATIENCE_MS))
+		usleep(10000);
+	cr_expect(log_has(text), "after %lld ms without %s", (long long)(clock_ms() - from), text);
 }
 
 /* ---- what is kept */
@@ -313,7 +316,7 @@ static void waiting(struct peer *p, int count)
 	bool        so = false;
 
 	snprintf(line, sizeof(line), "\nholdfast_events_waiting %d\n", count);
-	for (int i = 0; i < 50 && !so; i++, usleep(100000)) {
+	for (int64_t from = clock_ms(); !so && !patience_is_over(from, PATIENCE_MS); usleep(10000)) {
 		text_reset(&answer);
 		peer_ask(p, "GET", "/metrics", "");
 		so = peer_read(p, &answer) == 200 && strstr(answer.data, line);
@@ -386,17 +389,18 @@ Test(tls, stalled_handshakes)
 {
 	struct peer old, new;
 	int         silent, half;
+	int64_t     from;
 
 	begin();
+	cr_assert(peer_open(&old, flow_port(0), &(struct wish){.version = TLS1_2_VERSION}));
+	cr_assert(peer_open(&new, flow_port(0), &(struct wish){.version = TLS1_3_VERSION}));
+	from = clock_ms();
 	silent = peer_tcp(flow_port(0));
 	half = peer_tcp(flow_port(0));
 	cr_assert(send(half, "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11, 0) == 11);
-	cr_assert(peer_open(&old, flow_port(0), &(struct wish){.version = TLS1_2_VERSION}));
-	cr_assert(peer_open(&new, flow_port(0), &(struct wish){.version = TLS1_3_VERSION}));
-	usleep(5000000);
-	cr_expect(is_open(silent) && is_open(half), "they were closed too soon");
 	cr_expect(bytes_to_end(silent) >= 0 && bytes_to_end(half) >= 0);
-	usleep(1500000); /* their time would be over, too */
+	cr_expect(clock_ms() - from >= HANDSHAKE_MS / 2, "they were closed too soon");
+	/* The time of those that came before them would be over, too. */
 	cr_expect(call(&old, "GET", "/livez", "", "ok") == 200);
 	cr_expect(call(&new, "GET", "/livez", "", "ok") == 200);
 	peer_close(&old);
@@ -449,9 +453,10 @@ Test(tls, drain)
 	flow_step("lock");
 	peer_ask(&waits, "POST", "/v1/reservations", "{\"order_id\":\"R1\",\"lines\":[{\"sku\":\"A\",\"qty\":1}]}");
 	peer_ask(&reads, "GET", "/openapi.yaml", "");
-	usleep(300000);
+	trap_waiter();
 	flow_terminate();
-	usleep(500000);
+	log_wait("event=draining");
+	usleep(500000); /* a drain with nothing on its way ends within 0.3 s */
 	flow_step("unlock");
 	cr_expect(peer_read(&waits, &answer) == 201 && strstr(answer.data, "Connection: close"), "%s", answer.data);
 	cr_expect(peer_read(&reads, &answer) == 200 && answer.len > 50000, "%zu bytes", answer.len);
@@ -510,12 +515,8 @@ static void shown(const char *name)
 
 static void hang_up(const char *until_said)
 {
-	int64_t deadline = clock_ms() + WAIT_MS;
-
 	flow_signal(SIGHUP);
-	while (!log_has(until_said) && clock_ms() < deadline)
-		usleep(10000);
-	cr_expect(log_has(until_said));
+	log_wait(until_said);
 }
 
 Test(tls, new_files)

@@ -249,7 +249,8 @@ Test(return, while_purge_lowers_customers)
 	flow_step("start W purge --keep 1");
 	trap_waiter();
 	race = flow_race("1", "return M A +1 order=R2");
-	usleep(300000);
+	flow_step("wait sql SELECT COUNT(*) >= 2 FROM information_schema.processlist WHERE db = DATABASE()"
+	          " AND id <> CONNECTION_ID() AND command IN ('Query', 'Execute') AND time_ms > 100 -> 1");
 	trap_unlock();
 	trap_raced(race, "1x 422 unknown_order");
 	flow_steps("end W -> 0",

@@ -274,7 +274,7 @@ Test(stock, totals_whose_answer_broke_off)
 	proxy_arm(proxy, BREACH_TORN, "FROM stock_slot s");
 	first = flow_race("1", "sku A");
 	cr_expect(proxy_struck(proxy));
-	usleep(300000);
+	usleep(300000); /* the service notices; too soon would be no fault, and no test */
 	second = flow_race("1", "sku A max_age=60000");
 	usleep(300000);
 	proxy_let_in(proxy);

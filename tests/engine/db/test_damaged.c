@@ -1,6 +1,7 @@
 /* test_damaged.c - rows that this version of the program has not written: what it cannot know is shown as the nearest
  * time or as unknown, and ends no process. Every answer comes from the one process that the flow began with. */
 #include "tests/lang/flow.h"
+#include "tests/kit/drill.h"
 #include "tests/kit/http.h"
 #include "tests/kit/inbox.h"
 #include "tests/kit/patience.h"
@@ -228,7 +229,7 @@ Test(damaged, webhooks_are_delivered_beside)
 /* Makes W0, W1, .. and a deliverer, which has brought each the first event, answered with `status`. */
 static void webhooks_begin(size_t count, int status)
 {
-	char path[10];
+	char path[32];
 	int  port = inbox_open();
 
 	flow_begin();
@@ -559,22 +560,22 @@ static void columns_damage(const char *of, size_t first, size_t step)
 	flow_end();
 }
 
-Test(damaged, first_columns)
+Test(damaged, first_columns, DRILL)
 {
 	columns_damage("<>", 0, 4);
 }
 
-Test(damaged, second_columns)
+Test(damaged, second_columns, DRILL)
 {
 	columns_damage("<>", 1, 4);
 }
 
-Test(damaged, third_columns)
+Test(damaged, third_columns, DRILL)
 {
 	columns_damage("<>", 2, 4);
 }
 
-Test(damaged, fourth_columns)
+Test(damaged, fourth_columns, DRILL)
 {
 	columns_damage("<>", 3, 4);
 }

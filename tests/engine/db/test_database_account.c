@@ -59,7 +59,7 @@ Test(database_account, rows_are_enough)
 	           "tick 200000",
 	           "run purge --keep 1      -> 0 '~4 reservations'",
 	           "run audit               -> 0",
-	           "serve --lanes 2 --jobs",
+	           "serve --lanes 2 --jobs=expire,settle,reap,deliver",
 	           "reserve R6 A=1          -> 201",
 	           "confirm R6              -> 200",
 	           "wait get R6             -> settled",

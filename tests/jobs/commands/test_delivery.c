@@ -44,6 +44,26 @@ static void rows_are(const char *bytes, size_t len, const char *expected)
 	text_fini(&rows);
 }
 
+/* Every column counts, also behind many others. */
+Test(delivery, wide)
+{
+	static const int at[] = {63, 64, 65, 100, 1000, 20000};
+
+	for (size_t i = 0; i < LENGTH(at); i++) {
+		struct text file = {0};
+
+		text_add(&file, "sku,qty");
+		for (int column = 2; column < at[i]; column++)
+			text_format(&file, ",c%d", column);
+		text_add(&file, ",location\nA,3");
+		for (int column = 2; column < at[i]; column++)
+			text_add(&file, ",x");
+		text_add(&file, ",annex\n");
+		rows_are(file.data, file.len, "2:A=3@annex ");
+		text_fini(&file);
+	}
+}
+
 Test(delivery, rows)
 {
 	static const struct {
@@ -67,6 +87,9 @@ Test(delivery, rows)
 		{"sku,location,qty,Location\nA,a,1,b\n", NULL},
 		{"note,sku,qty,note\nx,A,1,y\n", "2:A=1 "},
 		{"a,b\n1,2\n", NULL},
+		{"sku,from,to,qty\nA,main,annex,3\n", NULL}, /* lists of other kinds */
+		{"sku,qty,counted\nA,3,3\n", NULL},
+		{"sku,qty,short\nA,3,\n", NULL},
 		{"sku,qty\nA\"B,1\n", NULL},
 		{"sku,qty\n\"A,1\n", NULL},
 	};

@@ -138,8 +138,9 @@ static const struct {
          "A,main,5 A,paris,5 B,main,7"},
 	{"sku,qty\nA,9\n", " --kind count -> 1 '~the first line must name the columns sku and counted'",
          "A,main,5 A,paris,5 B,main,7"},
-	{"sku,counted,qty\nA,9,1\n", " --kind count -> 0 '~columns are passed over: qty'",
-         "A,main,9 A,paris,5 B,main,7"},
+	{"sku,counted,qty\nA,9,1\n",
+         " --kind count -> 1 '~the column qty is of a list of another kind: say --kind receipt or adjustment or transfer'",
+         "A,main,5 A,paris,5 B,main,7"},
 	{"sku,qty,location\nA,-5,main\nA,-1,main\nB,-2,\nA,3,rome\nC,1,main\n",
          " --kind adjustment -> 1"
          " '~line 3: short {sku:A,location:main,requested:1,available:0}'"

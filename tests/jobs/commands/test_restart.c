@@ -1,7 +1,13 @@
 /* test_restart.c - the program ends, or loses its database: what was answered stays true. */
+#include "engine/base/clock.h"
+#include "tests/kit/program.h"
 #include "tests/lang/trap.h"
 
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
+
+enum { TRIES = 8, AT_ONCE_MS = 100, LINGER_MS = 200 };
 
 Test(restart, keeps_everything)
 {
@@ -210,6 +216,73 @@ Test(restart, drain)
 	flow_steps("restart",
 	           "get R0 -> held",
 	           "sku A  -> available=9 reserved=1");
+	flow_end();
+}
+
+/* The time of the log's last line of an event, in ms. */
+static int64_t said_at(const struct text *said, const char *event)
+{
+	const char *line = NULL, *next = said->data;
+	char        at[32] = "";
+	int64_t     us = 0;
+
+	while ((next = strstr(next, event)))
+		line = next++;
+	cr_assert(line, "%s: %s", event, said->data);
+	while (line > said->data && line[-1] != '\n')
+		line--;
+	cr_assert(sscanf(line, "time=%31s", at) == 1 && time_read(at, &us), "%.60s", line);
+	return us / 1000;
+}
+
+/* Runs a service and ends it; returns the ms from its signal to the last line of its log. */
+static int64_t ends_after_ms(const char *options, bool connected)
+{
+	struct program p = {0};
+	struct client  client;
+	struct answer  answer = {0};
+	struct text    said = {0}, why = {0};
+	char           log[300];
+	int64_t        ms;
+
+	snprintf(log, sizeof(log), "%s/%s.ends", scratch_dir(), flow_scratch()->name);
+	program_start(&p, log, flow_scratch()->url, options);
+	client_open(&client, p.port);
+	client_ask(&client, "GET", "/livez", "", &answer);
+	cr_expect_eq(answer.status, 200);
+	if (!connected)
+		client_close(&client);
+	usleep(60000);
+	cr_expect(program_stop(&p, &why), "%s", why.data);
+	if (connected)
+		client_close(&client);
+	program_log_all(log, &said);
+	ms = said_at(&said, "event=ended") - said_at(&said, "event=draining");
+	answer_fini(&answer);
+	text_fini(&said);
+	text_fini(&why);
+	return ms;
+}
+
+/* The best of several tries, for a machine that is busy: ticks alone are at least 200 ms. A client that is there has
+ * some time to hear that the service ends. */
+Test(restart, an_idle_service_ends_at_once)
+{
+	static const char *const options[] = {"", "--jobs", "--jobs=expire,reap,deliver,settle"};
+
+	flow_begin();
+	flow_step("receipt A +10 -> 201");
+	for (size_t i = 0; i < LENGTH(options); i++) {
+		int64_t best = INT64_MAX;
+
+		for (int tries = 0; tries < TRIES && best > AT_ONCE_MS; tries++) {
+			int64_t ms = ends_after_ms(options[i], false);
+
+			best = ms < best ? ms : best;
+		}
+		cr_expect(best <= AT_ONCE_MS, "serve %s: %lld ms", options[i], (long long)best);
+	}
+	cr_expect_geq(ends_after_ms("", true), LINGER_MS);
 	flow_end();
 }
 

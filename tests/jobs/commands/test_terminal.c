@@ -174,27 +174,6 @@ Test(terminal, show_has_colours_there_alone)
 	flow_end();
 }
 
-/* Four lines, and one of the schema. */
-Test(terminal, a_service_begins_with_four_lines)
-{
-	struct text said = {0};
-	const char *first, *at;
-	int         lines = 0;
-
-	flow_begin();
-	flow_step("raw GET /livez -> 200");
-	flow_said(&said);
-	first = strstr(said.data, "Holdfast reserves stock");
-	cr_assert(first, "%s", said.data);
-	for (at = first; (at = strchr(at, '\n')); at++)
-		lines += strncmp(at + 1, "  ", 2) == 0;
-	cr_expect_eq(lines, 3, "%s", first);
-	cr_expect(strstr(first, "listening  http://127.0.0.1:") && strstr(first, "/v1/movements --json '{") &&
-	          strstr(first, "/v1/reservations --json '{"));
-	text_fini(&said);
-	flow_end();
-}
-
 /* ---- stats --watch */
 
 #define SCREEN "\033[?1049h\033[?25l"
@@ -366,5 +345,61 @@ Test(terminal, watch_ends_with_its_pipe)
 	cr_expect_eq(terminal_end(&t), 0);
 	cr_expect(shows(&t, "holdfast stats  20"), "%s", t.said.data);
 	text_fini(&t.said);
+	flow_end();
+}
+
+/* ---- serve */
+
+Test(terminal, a_service_begins_with_four_lines)
+{
+	struct terminal t;
+	const char     *first, *at;
+	int             lines = 0;
+
+	flow_begin();
+	flow_step("receipt A +1 -> 201"); /* the schema is there */
+	terminal_begin(&t, "", "serve", "--listen 127.0.0.1:0");
+	terminal_wait_for(&t, "/v1/reservations --json '{");
+	kill(t.pid, SIGTERM);
+	cr_expect(terminal_end(&t) == 0, "%s", t.said.data);
+	first = strstr(t.said.data, "Holdfast reserves stock");
+	cr_assert(first, "%s", t.said.data);
+	for (at = first; (at = strchr(at, '\n')); at++)
+		lines += strncmp(at + 1, "  ", 2) == 0;
+	cr_expect_eq(lines, 3, "%s", first);
+	cr_expect(strstr(first, "listening  http://127.0.0.1:") &&
+	          strstr(first, "curl -s -w '\\n' http://127.0.0.1:") && strstr(first, "/v1/movements --json '{"));
+	text_fini(&t.said);
+	flow_end();
+}
+
+/* In a pipe or a file it writes its log and no other line; the log has the address of the console. */
+Test(terminal, a_service_writes_a_log_elsewhere)
+{
+	struct text said = {0};
+	bool        json = true;
+	char        log[300];
+	int         status = -1;
+	pid_t       pid;
+
+	flow_begin();
+	flow_step("receipt A +1 -> 201");
+	snprintf(log, sizeof(log), "%s/%s.json", scratch_dir(), flow_scratch()->name);
+	pid = program_begin(log, flow_scratch()->url, "serve --listen 127.0.0.1:0 --log-format json");
+	for (int tries = 0; tries < 1000 && !(said.data && strstr(said.data, "\"no_expiry\"")); tries++) {
+		usleep(20000);
+		text_reset(&said);
+		program_log_all(log, &said);
+	}
+	kill(pid, SIGTERM);
+	cr_expect(program_wait(pid, END_MS, &status) && status == 0, "%d", status);
+	text_reset(&said);
+	program_log_all(log, &said);
+	for (const char *line = said.data, *end; json && (end = strchr(line, '\n')); line = end + 1)
+		json = *line == '{' && end[-1] == '}';
+	cr_expect(json, "%s", said.data);
+	cr_expect(strstr(said.data, "\"console\":\"http://127.0.0.1:") && strstr(said.data, "/console/\""), "%s",
+	          said.data);
+	text_fini(&said);
 	flow_end();
 }
