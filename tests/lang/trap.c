@@ -131,17 +131,6 @@ int trap_said_count(const char *words)
 	return count;
 }
 
-void trap_said(const char *words, int count)
-{
-	int64_t from_ms = clock_ms();
-
-	while (trap_said_count(words) < count && !patience_is_over(from_ms, PATIENCE_MS))
-		usleep(PAUSE_US);
-	if (trap_said_count(words) < count)
-		flow_fail("`%s` was said %d times and not %d after %d ms", words, trap_said_count(words), count,
-		          (int)(clock_ms() - from_ms));
-}
-
 /* ---- races */
 
 void trap_raced(struct race *race, const char *expectation)

@@ -20,9 +20,7 @@ int64_t trap_waiter(void);
  * have had nothing to do for 0.3 s: the programs behind them have done what they had to do, and pause. */
 int64_t trap_newest(void);
 void    trap_rests(int64_t newest, int count);
-/* Waits PATIENCE_MS at most until the programs have said these words `count` times. */
-void trap_said(const char *words, int count);
-/* How often they have. */
+/* How often the programs have said these words so far. */
 int trap_said_count(const char *words);
 /* Makes the file that a program waits for (GATE, steps.h), and gives the program half a second to go on. */
 void trap_gate(const char *path);
