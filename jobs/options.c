@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { DIGITS_MAX = 15, RULE_SIZE = 160 };
 #define MANY INT64_C(999999999999999) /* the largest number of DIGITS_MAX digits */
@@ -260,6 +261,27 @@ static int environment_read(int mask)
 	return EXIT_DONE;
 }
 
+/* A name of the environment that no command knows is a typing error, as in a file. */
+static int environment_check(void)
+{
+	static const char prefix[] = "HOLDFAST_";
+	char              name[64], meant[80];
+
+	for (char **e = environ; *e; e++) {
+		size_t len = strcspn(*e, "="), k = 0;
+
+		if (strncmp(*e, prefix, strlen(prefix)) != 0)
+			continue;
+		for (const char *c = *e + strlen(prefix); c < *e + len && k < sizeof(name) - 1; c++)
+			name[k++] = (char)tolower((unsigned char)*c);
+		name[k] = '\0';
+		if (option_find(name, k, ALL) < 0)
+			return say_status(EXIT_CONFIG, "the environment has %.*s, but there is no such option%s",
+			                  (int)len, *e, meant_write(meant, name, k, ALL, true));
+	}
+	return EXIT_DONE;
+}
+
 static char *trimmed(char *s)
 {
 	char *end;
@@ -374,6 +396,8 @@ int options_read(const struct command *command, int argc, char **argv)
 {
 	int status = arguments_read(command, argc, argv);
 
+	if (status == EXIT_DONE)
+		status = environment_check();
 	if (status == EXIT_DONE)
 		status = environment_read(command->mask);
 	if (status == EXIT_DONE && option_text(OPTION_config))

@@ -7,14 +7,15 @@
  * The parent measures how slow the machine is (kit/patience.h), shows how far the tests are (report.h), runs those that
  * failed once more, one after the other, and cleans up, so that neither a crash nor Ctrl-C leaves a server behind. What
  * the tests print goes to the file build/test.log, beside the program. With the environment already set
- * (HOLDFAST_TEST_SOCKET, _USER, _DIR) the tests use that server. TMPDIR is where the folder is made.
- * HOLDFAST_TEST_TIMEOUT_S is what a test may take at most: drills of many rounds need more than the usual.
- * HOLDFAST_TEST_DRILLS=1 runs the drills (kit/drill.h), too. */
+ * (TEST_SOCKET, _USER, _DIR) the tests use that server. TMPDIR is where the folder is made.
+ * TEST_TIMEOUT_S is what a test may take at most: drills of many rounds need more than the usual.
+ * TEST_DRILLS=1 runs the drills (kit/drill.h), too. */
 #include "engine/base/log.h"
 #include "engine/base/text.h"
 #include "engine/db/embedded.h"
 #include "tests/kit/drill.h"
 #include "tests/kit/patience.h"
+#include "tests/kit/program.h"
 #include "tests/kit/scratch.h"
 #include "tests/report.h"
 
@@ -32,7 +33,7 @@
 
 #define SHARED_MEMORY       "/dev/shm"
 #define SHARED_MEMORY_BYTES (8ull << 30)
-#define REPORT_FD           "HOLDFAST_TEST_REPORT" /* of the child: the number of the pipe */
+#define REPORT_FD           "TEST_REPORT" /* of the child: the number of the pipe */
 
 enum { TEST_TIMEOUT_S = 300, LARGE_TIMEOUT_S = 3600 };
 
@@ -157,7 +158,7 @@ static int supervise(char **argv)
 /* Drills are left out, unless they are asked for or somebody names the tests to run. */
 static void drills_leave_out(struct criterion_test_set *tests)
 {
-	if (getenv("HOLDFAST_TEST_DRILLS") || criterion_options.pattern)
+	if (getenv("TEST_DRILLS") || criterion_options.pattern)
 		return;
 	FOREACH_SET(struct criterion_suite_set * suite, tests->suites)
 	FOREACH_SET(struct criterion_test * test, suite->tests)
@@ -169,9 +170,20 @@ static void drills_leave_out(struct criterion_test_set *tests)
 	}
 }
 
+/* The program under test ends where its environment has a HOLDFAST_ name that is no option. */
+static void program_take(void)
+{
+	const char *path = getenv("HOLDFAST_BIN");
+
+	if (path)
+		setenv(PROGRAM_BIN, path, 1);
+	unsetenv("HOLDFAST_BIN");
+}
+
 /* In the child: Criterion, whose report goes to the parent where there is one. */
 static int run_here(struct criterion_test_set *tests, const char *report_fd)
 {
+	program_take();
 	drills_leave_out(tests);
 	if (report_fd) {
 		int fd = atoi(report_fd);
@@ -186,12 +198,12 @@ static int run_here(struct criterion_test_set *tests, const char *report_fd)
 int main(int argc, char **argv)
 {
 	struct criterion_test_set *tests = criterion_initialize();
-	const char                *timeout_s = getenv("HOLDFAST_TEST_TIMEOUT_S");
+	const char                *timeout_s = getenv("TEST_TIMEOUT_S");
 	int                        status = EXIT_DONE;
 
 	/* Criterion takes the shorter one of this and a test's own. */
 	criterion_options.timeout = timeout_s                                                       ? atoi(timeout_s)
-	                            : getenv("HOLDFAST_DRILL_ROUNDS") || getenv("HOLDFAST_BACKLOG") ? LARGE_TIMEOUT_S
+	                            : getenv("TEST_DRILL_ROUNDS") || getenv("TEST_BACKLOG") ? LARGE_TIMEOUT_S
 	                                                                                            : TEST_TIMEOUT_S;
 	if (criterion_handle_args(argc, argv, true)) {
 		if (!getenv(SCRATCH_SOCKET))

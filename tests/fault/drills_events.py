@@ -277,8 +277,8 @@ def journal(run):
 
 def order(run):
     """The trials of tests/engine/log/test_feed_order.c, longer: six readers, and all who may change one order."""
-    environment = {**os.environ, 'HOLDFAST_TRIAL_S': str(run.seconds), 'HOLDFAST_BIN': run.holdfast,
-                   'TMPDIR': run.folder, 'HOLDFAST_TEST_TIMEOUT_S': str(run.seconds + 300)}
+    environment = {**os.environ, 'TEST_TRIAL_S': str(run.seconds), 'HOLDFAST_BIN': run.holdfast,
+                   'TMPDIR': run.folder, 'TEST_TIMEOUT_S': str(run.seconds + 300)}
     done = subprocess.run([run.tests, '--jobs', '1', '--filter', 'feed_order/*'], env=environment,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           timeout=2 * run.seconds + 600, check=False)

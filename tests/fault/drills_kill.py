@@ -73,8 +73,8 @@ def kill_service(run):
 
 def workers(run):
     """The drills of tests/jobs/test_worker_process.c, longer: workers freeze and die, each order is settled once or buried."""
-    environment = {**os.environ, 'HOLDFAST_DRILL_ROUNDS': str(run.rounds), 'HOLDFAST_BACKLOG': '1000000',
-                   'HOLDFAST_TEST_TIMEOUT_S': str(WORKERS_S), 'HOLDFAST_BIN': run.holdfast, 'TMPDIR': run.folder}
+    environment = {**os.environ, 'TEST_DRILL_ROUNDS': str(run.rounds), 'TEST_BACKLOG': '1000000',
+                   'TEST_TIMEOUT_S': str(WORKERS_S), 'HOLDFAST_BIN': run.holdfast, 'TMPDIR': run.folder}
     done = subprocess.run([run.tests, '--jobs', '1', '--filter', '@(worker_process|claim)/*'], env=environment,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           timeout=WORKERS_S, check=False)

@@ -1,5 +1,5 @@
 /* test_claim.c - what a claim locks, how the database runs the statements of jobs/task.sql, and that claims stay fast
- * while somebody keeps a snapshot open. On the statements as the program has them. HOLDFAST_BACKLOG (100000) is how
+ * while somebody keeps a snapshot open. On the statements as the program has them. TEST_BACKLOG (100000) is how
  * many orders wait where the locks of a claim are counted. */
 #include "engine/db/statement.h"
 #include "jobs/claim.h"
@@ -123,7 +123,7 @@ static struct claimed claim_locks(enum task_kind kind, int limit)
 Test(claim, locks_as_many_entries_and_rows_as_it_takes)
 {
 	static const int limits[] = {1, 7, 500, 5000, 500};
-	const char      *backlog = getenv("HOLDFAST_BACKLOG");
+	const char      *backlog = getenv("TEST_BACKLOG");
 
 	fill_tables(backlog && atoi(backlog) > WAITING ? atoi(backlog) : BACKLOG);
 	for (size_t i = 0; i < LENGTH(limits); i++) {

@@ -1,5 +1,5 @@
 /* test_worker_process.c - workers that freeze, die and come back, in processes of their own: every order is settled
- * once or buried with a reason, and the audit is whole. HOLDFAST_DRILL_ROUNDS (10) makes the drills longer. */
+ * once or buried with a reason, and the audit is whole. TEST_DRILL_ROUNDS (10) makes the drills longer. */
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
 #include "tests/lang/expect.h"
@@ -27,7 +27,7 @@ enum { LONG_S = 3600 };
 
 static int rounds(void)
 {
-	const char *text = getenv("HOLDFAST_DRILL_ROUNDS");
+	const char *text = getenv("TEST_DRILL_ROUNDS");
 	int         n = text ? atoi(text) : 10;
 
 	return n > 0 ? n : 10;

@@ -10,7 +10,7 @@ PATIENCE_S = 10     # what a step may take on a machine that has nothing else to
 def factor():
     """How many times slower than a quiet machine this one is now: 1 or more."""
     try:
-        with open(f'{os.environ["HOLDFAST_TEST_DIR"]}/patience', 'rb') as file:
+        with open(f'{os.environ["TEST_DIR"]}/patience', 'rb') as file:
             return max(1.0, struct.unpack('d', file.read(8))[0])
     except (KeyError, OSError, struct.error):
         return 1.0

@@ -10,7 +10,8 @@
 
 #include <sys/types.h>
 
-#define PROGRAM_BIN "HOLDFAST_BIN" /* the program's path, by environment; build/holdfast where it is not set */
+/* The program's path, by environment; build/holdfast where it is not set. main.c takes it from HOLDFAST_BIN. */
+#define PROGRAM_BIN "TEST_PROGRAM"
 
 struct program {
 	pid_t pid;    /* 0: not running */

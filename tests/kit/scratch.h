@@ -8,9 +8,9 @@
 
 #include "engine/db/db.h"
 
-#define SCRATCH_SOCKET "HOLDFAST_TEST_SOCKET"
-#define SCRATCH_USER   "HOLDFAST_TEST_USER"
-#define SCRATCH_DIR    "HOLDFAST_TEST_DIR"
+#define SCRATCH_SOCKET "TEST_SOCKET"
+#define SCRATCH_USER   "TEST_USER"
+#define SCRATCH_DIR    "TEST_DIR"
 
 struct scratch {
 	char             name[32];      /* of the database, t_<random>; the test's files are called so, too */

@@ -1,7 +1,7 @@
 /* test_feed_order.c - many change one order while readers follow the feed: through all lanes of two programs and their
  * jobs, and by four connections of the test's own, which are much faster. Each event has to follow from the one before
  * it of its order, by its stamp and by what it says; each writer's rows have to come without a hole, each event once.
- * HOLDFAST_TRIAL_S: for how long; `make fault` takes a minute. */
+ * TEST_TRIAL_S: for how long; `make fault` takes a minute. */
 #include "engine/base/memory.h"
 #include "engine/db/txn.h"
 #include "engine/log/feed.h"
@@ -388,7 +388,7 @@ static void readers_end(void)
 
 static void trial_wait(void)
 {
-	const char *seconds = getenv("HOLDFAST_TRIAL_S");
+	const char *seconds = getenv("TEST_TRIAL_S");
 
 	sleep(seconds ? (unsigned)atoi(seconds) : SECONDS);
 	ending = true;

@@ -305,6 +305,24 @@ Test(options, help)
 
 /* ---- slips of the pen */
 
+/* Units and containers say everything by the environment. */
+Test(options, a_name_of_the_environment_that_is_none)
+{
+	flow_begin();
+	setenv("HOLDFAST_LANE", "3", 1);
+	flow_steps("run stats                -> 78 '~HOLDFAST_LANE, but there is no such option; did you mean --lanes?'",
+	           "run serve --listen 127.0.0.1:0 -> 78 ~HOLDFAST_LANE",
+	           "alone --help             -> 0");
+	unsetenv("HOLDFAST_LANE");
+	setenv("HOLDFAST_LANES", "3", 1); /* another command's is none of its business */
+	flow_step("run stats                -> 0");
+	unsetenv("HOLDFAST_LANES");
+	setenv("HOLDFAST_", "3", 1);
+	flow_step("run stats                -> 78 '~HOLDFAST_, but there is no such option' '!~did you mean'");
+	unsetenv("HOLDFAST_");
+	flow_end();
+}
+
 Test(options, a_typo_is_answered_with_the_nearest)
 {
 	flow_begin();
@@ -486,7 +504,7 @@ Test(options, log_values_stay_values)
 
 static void event_without_a_value(void)
 {
-	const char *none = getenv("HOLDFAST_NO_SUCH_NAME");
+	const char *none = getenv("TEST_NO_SUCH_NAME");
 
 	log_event(LOG_WARN, "test", "a=%s b=%d c=%s", none, 1, none);
 }
