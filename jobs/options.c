@@ -396,7 +396,7 @@ int options_read(const struct command *command, int argc, char **argv)
 {
 	int status = arguments_read(command, argc, argv);
 
-	if (status == EXIT_DONE)
+	if (status == EXIT_DONE && command->mask)
 		status = environment_check();
 	if (status == EXIT_DONE)
 		status = environment_read(command->mask);
