@@ -245,7 +245,7 @@ class Desktop:
                 (self.work / entry.name).symlink_to(entry)
         (self.work / 'build').symlink_to(pathlib.Path(options.holdfast).resolve().parent)
         self.environment = {name: value for name, value in os.environ.items()
-                            if not name.startswith(('BXF', 'HOLDFAST_', 'MAKE', 'MFLAGS'))}
+                            if not name.startswith(('BXF', 'HOLDFAST_', 'TEST_', 'MAKE', 'MFLAGS'))}
         self.environment |= {'HOME': str(folder), 'PATH': f'{folder}/.local/bin:{os.environ["PATH"]}',
                              'HOLDFAST_LISTEN': self.here('127.0.0.1:8080'), 'LC_ALL': 'C.UTF-8'}
         if 'ASAN_OPTIONS' in self.environment:

@@ -118,10 +118,10 @@ Test(clock, nothing_is_purged_while_they_are_apart)
 	flow_steps("run purge --keep 0 --json -> 1 '~s behind this machine' '~nothing was removed'",
 	           "unchanged",
 	           "kill",
-	           "raw GET /readyz?verbose   -> 200 '~s behind this machine'");
+	           "wait raw GET /readyz?verbose -> 200 '~s behind this machine'");
 	clock_shift("+4m");
 	flow_steps("kill",
-	           "raw GET /readyz?verbose   -> 200 '!~this machine'",
+	           "wait raw GET /readyz?verbose -> 200 '!~this machine'",
 	           "run purge --keep 0 --json -> 0 reservations=1",
 	           "reserve  Q A=1            -> 201",
 	           "release  Q                -> 200",
