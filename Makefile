@@ -179,7 +179,7 @@ $(B)/obj/%.o: %.c $(GEN)
 WORDS = $(sort $(wildcard engine/*.def engine/*/*.def jobs/*.def jobs/*/*.def))
 $(B)/gen/statements.h: FROM = -v kind=statement -f engine/db/words.awk -f engine/db/sql.awk $(WORDS) \
                               $(sort $(wildcard engine/*.sql engine/*/*.sql jobs/*.sql jobs/*/*.sql)) schema/invariants.sql
-$(B)/gen/schema.h:     FROM = -f schema/embed.awk $(sort $(wildcard schema/[0-9]*.sql))
+$(B)/gen/schema.h:     FROM = -f schema/embed.awk $(filter-out schema/invariants.sql,$(sort $(wildcard schema/*.sql)))
 $(B)/gen/openapi.h:    FROM = -f schema/embed.awk api/openapi.yaml
 $(B)/gen/console_files.h: FROM = -f schema/embed.awk $(sort $(wildcard console/*.*))
 generated: $(GEN)

@@ -1,4 +1,4 @@
--- Processes and the nodes of a cluster. schema/019_cluster.sql has the table.
+-- Processes and the nodes of a cluster. schema/process.sql has the table.
 
 -- name: process_beat
 -- A process writes its own row to see whether its node commits: one look by primary key. Two processes never write the

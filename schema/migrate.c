@@ -1,53 +1,109 @@
-/* migrate.c - see migrate.h. A step is one file NNN_name.sql. A semicolon before an empty line ends a statement, which
- * may be run again. */
+/* migrate.c - see migrate.h. files.h says what the baseline and a step are.
+ *
+ * Table schema_version has a row for each version that is complete. A step stands there below zero from before its
+ * first statement until it is complete: programs that know the step before find out (db_connect). The baseline stands
+ * there both ways meanwhile, so that an older program, which asks for the newest version, keeps away. */
 #include "schema/migrate.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
+#include "schema/compare.h"
 
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { PATIENCE_MS = 60000, PAUSE_US = 500000, LOOKS = 10 };
+#define AT_WORK "another migration is at work"
 
-static const struct {
-	const char *name, *text;
-} steps[] = {
-#include "schema.h"
-};
+enum { PATIENCE_MS = 60000, PAUSE_US = 500000, LOOKS = 10, TOLD_MAX = 3 };
+enum { TABLE_EXISTS = 1050, KEY_EXISTS = 1062 }; /* errors of MariaDB */
 
 static void (*progress)(int64_t done); /* NULL: nobody is told */
-static int64_t turn = TIME_NONE;       /* the row of whose turn it is, as we left it; TIME_NONE: there is none */
-static bool    others;                 /* somebody else is at it */
+static int64_t     done;               /* what it was told */
+static int64_t     turn = TIME_NONE;   /* the row of whose turn it is, as we left it; TIME_NONE: there is none */
+static bool        others;             /* another migration is at work */
+static struct text refusal;            /* why this database is not taken over; empty: it is */
 
 void schema_watch(void (*told)(int64_t done))
 {
 	progress = told;
 }
 
+static void part_done(void)
+{
+	done++;
+	if (progress)
+		progress(done);
+}
+
 int schema_latest(void)
 {
-	return atoi(steps[LENGTH(steps) - 1].name);
+	return schema_files_latest(&schema_files);
+}
+
+int64_t schema_parts(int64_t version)
+{
+	int64_t parts = 0;
+
+	for (size_t i = 0; i < schema_files.count; i++) {
+		int step = schema_step(&schema_files.list[i]);
+
+		parts += step ? step > version : version < SCHEMA_BASELINE;
+	}
+	return parts;
+}
+
+bool schema_refused(void)
+{
+	return refusal.len > 0;
+}
+
+/* ---- what the database has */
+
+struct state {
+	int64_t version; /* that is complete; 0: none */
+	int64_t begun;   /* the newest that was begun and is not complete; 0: none */
+};
+
+static void state_add(void *arg, const struct db_row *row)
+{
+	struct state *state = arg;
+	int64_t       version = db_int(row, 0);
+
+	if (version > state->version)
+		state->version = version;
+	if (-version > state->begun)
+		state->begun = -version;
+}
+
+static bool state_read(struct db *db, struct state *state)
+{
+	int64_t tables = 0;
+
+	*state = (struct state){0};
+	if (db_text(db,
+	            "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()"
+	            " AND table_name = 'schema_version'",
+	            db_ints, &tables) != DB_OK ||
+	    (tables > 0 && db_text(db, "SELECT version FROM schema_version", state_add, state) != DB_OK))
+		return false;
+	if (state->begun == SCHEMA_BASELINE && state->version == SCHEMA_BASELINE)
+		state->version = 0;
+	return true;
 }
 
 bool schema_version(struct db *db, int64_t *version)
 {
-	int64_t tables = 0;
+	struct state state;
+	bool         ok = state_read(db, &state);
 
-	*version = 0;
-	if (db_text(db,
-	            "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()"
-	            " AND table_name = 'schema_version'",
-	            db_ints, &tables) != DB_OK)
-		return false;
-	return tables == 0 || db_text(db, "SELECT GREATEST(COALESCE(MAX(version), 0), 0) FROM schema_version", db_ints,
-	                              version) == DB_OK;
+	*version = state.version;
+	return ok;
 }
 
 /* ---- whose turn it is
  *
- * GET_LOCK is of one node. On a cluster whoever migrates has row 0 of schema_version instead, and changes it before
- * each statement. One that did not change over LOOKS looks is of a migration that died. A statement that changes the
+ * GET_LOCK is of one node. On a cluster a migration has row 0 of schema_version instead, and changes it before each
+ * statement. A row that did not change over LOOKS looks is of a migration that died. A statement that changes the
  * schema stops all nodes while it lasts, and these looks with them. */
 
 static bool turn_read(struct db *db, int64_t *sign)
@@ -70,7 +126,7 @@ static enum db_result turn_change(struct db *db, const char *change, int64_t see
 	return result;
 }
 
-/* False: somebody else is at it, or the database is away. */
+/* False: another migration is at work, or the database is away. */
 static bool turn_take(struct db *db)
 {
 	int64_t        until_ms = clock_ms() + PATIENCE_MS, seen = TIME_NONE, sign;
@@ -117,18 +173,18 @@ static void turn_leave(struct db *db)
 	turn = TIME_NONE;
 }
 
-/* ---- steps */
+/* ---- statements */
 
 /* Waits for the transactions of others, which may last longer than the lock wait of a session. The pause lets those
  * pass that stand behind this statement. */
-static bool statement_run(struct db *db, const struct text *sql)
+static bool statement_run(struct db *db, const char *sql)
 {
 	int64_t        until_ms = clock_ms() + PATIENCE_MS;
 	enum db_result result;
 
 	if (!turn_keep(db))
 		return false;
-	while ((result = db_text(db, sql->data, NULL, NULL)) == DB_LOCKED || result == DB_RETRY) {
+	while ((result = db_text(db, sql, NULL, NULL)) == DB_LOCKED || result == DB_RETRY) {
 		if (clock_ms() > until_ms)
 			return false;
 		log_event(LOG_INFO, "migrate_waits", "why=\"%s\"", db_error(db));
@@ -137,89 +193,223 @@ static bool statement_run(struct db *db, const struct text *sql)
 	return result == DB_OK;
 }
 
-static bool step_run(struct db *db, const char *text)
+/* again: what a run that was cut off has made is there. */
+static bool file_run(struct db *db, const struct schema_file *file, bool again)
 {
 	struct text statement = {0};
+	const char *text = file->text;
 	bool        ok = true;
 
-	while (ok && *text) {
-		const char *end = strstr(text, ";\n\n");
-		size_t      len = end ? (size_t)(end - text) : strlen(text);
-
-		text_reset(&statement);
-		text_bytes(&statement, text, len);
-		if (strspn(statement.data, " \t\r\n") < statement.len)
-			ok = statement_run(db, &statement);
-		text += end ? len + 2 : len;
-	}
+	while (ok && schema_statement(&text, &statement))
+		ok = statement_run(db, statement.data) ||
+		     (again && !others && (db_errno(db) == TABLE_EXISTS || db_errno(db) == KEY_EXISTS));
 	text_fini(&statement);
 	return ok;
 }
 
-/* A step stands below zero from before its first statement until it is complete: programs that know the step before
- * find out (db_connect). */
-static bool step_note(struct db *db, int step, bool complete)
+/* ---- the baseline */
+
+/* The first few differences; the log has all. */
+static void differences_refuse(struct text *differences, int version)
 {
-	struct text sql = {0};
+	size_t n = 0;
+
+	text_format(&refusal, "the tables are not those of schema version %d: ", version);
+	for (char *line = differences->data, *end; (end = strchr(line, '\n')); line = end + 1, n++) {
+		*end = '\0';
+		log_event(LOG_ERROR, "schema_differs", "why=\"%s\"", line);
+		if (n < TOLD_MAX)
+			text_format(&refusal, "%s%s", n ? "; " : "", line);
+	}
+	if (n > TOLD_MAX)
+		text_format(&refusal, "; and %zu more, which the log names", n - TOLD_MAX);
+}
+
+static bool tables_compare(struct db *db, const struct schema_files *files, int version)
+{
+	struct text differences = {0};
+	bool        ok = true;
+
+	for (size_t i = 0; ok && i < files->count; i++) {
+		if (schema_step(&files->list[i]) != 0)
+			continue;
+		ok = turn_keep(db) && schema_compare(db, &files->list[i], &differences);
+		if (ok)
+			part_done();
+	}
+	if (ok && differences.count > 0)
+		differences_refuse(&differences, version);
+	ok = ok && differences.count == 0;
+	text_fini(&differences);
+	return ok;
+}
+
+/* A row of version 20 is all that an adopted database gets. Programs of version 19 that are connected go on with their
+ * orders, in the same tables, until they look at the version. */
+static bool adopt(struct db *db, const struct schema_files *files)
+{
+	char sql[100];
+
+	snprintf(sql, sizeof(sql), "INSERT INTO schema_version VALUES (%d, UTC_TIMESTAMP(3))", SCHEMA_BASELINE);
+	if (!tables_compare(db, files, SCHEMA_ADOPTED) || !statement_run(db, sql))
+		return false;
+	log_event(LOG_INFO, "migrated", "version=%d hint=\"adopted as it is\"", SCHEMA_BASELINE);
+	return true;
+}
+
+/* again: a run was cut off. Its tables may be of anybody, so they are compared. */
+static bool tables_make(struct db *db, const struct schema_files *files, bool again)
+{
+	char sql[150];
+
+	snprintf(sql, sizeof(sql), "INSERT INTO schema_version VALUES (%d, UTC_TIMESTAMP(3)), (-%d, UTC_TIMESTAMP(3))",
+	         SCHEMA_BASELINE, SCHEMA_BASELINE);
+	if (!again && !statement_run(db, sql))
+		return false;
+	for (size_t i = 0; i < files->count; i++) {
+		if (schema_step(&files->list[i]) != 0)
+			continue;
+		if (!file_run(db, &files->list[i], again))
+			return false;
+		if (!again)
+			part_done();
+	}
+	snprintf(sql, sizeof(sql), "DELETE FROM schema_version WHERE version = -%d", SCHEMA_BASELINE);
+	return (!again || tables_compare(db, files, SCHEMA_BASELINE)) && statement_run(db, sql);
+}
+
+/* A table of another owner, or one whose schema_version is yet to be restored. */
+static void table_refuse(void *arg, const struct db_row *row)
+{
+	(void)arg;
+	if (refusal.len == 0)
+		text_format(&refusal,
+		            "the database has a table %s, but no version of the schema: name an empty one, or restore "
+		            "all of it",
+		            row->col[0]);
+}
+
+/* Whether no table has a name of the baseline's. */
+static bool way_is_free(struct db *db, const struct schema_files *files)
+{
+	struct text sql = {0}, statement = {0};
+	char        table[SCHEMA_NAME_MAX + 1];
 	bool        ok;
 
-	if (complete)
-		text_format(&sql,
-		            "UPDATE schema_version SET version = %d, applied_at = UTC_TIMESTAMP(3) WHERE version = -%d",
-		            step, step);
-	else
-		text_format(&sql,
-		            "INSERT IGNORE INTO schema_version (version, applied_at) VALUES (-%d, UTC_TIMESTAMP(3))",
-		            step);
-	ok = statement_run(db, &sql);
+	text_add(&sql, "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()"
+	               " AND table_name IN (''");
+	for (size_t i = 0; i < files->count; i++) {
+		const char *text = schema_step(&files->list[i]) ? "" : files->list[i].text;
+
+		while (schema_statement(&text, &statement))
+			if (schema_statement_of(statement.data, SCHEMA_CREATE, table))
+				text_format(&sql, ", '%s'", table);
+	}
+	text_add(&sql, ")");
+	ok = db_text(db, sql.data, table_refuse, NULL) == DB_OK && refusal.len == 0;
+	text_fini(&statement);
 	text_fini(&sql);
 	return ok;
 }
 
-static bool steps_run(struct db *db)
+/* ---- steps */
+
+static bool step_run(struct db *db, const struct schema_file *file)
 {
-	int64_t version;
+	int  step = schema_step(file);
+	char begun[100], complete[120];
 
-	if (!schema_version(db, &version))
+	snprintf(begun, sizeof(begun), "INSERT IGNORE INTO schema_version VALUES (-%d, UTC_TIMESTAMP(3))", step);
+	snprintf(complete, sizeof(complete),
+	         "UPDATE schema_version SET version = %d, applied_at = UTC_TIMESTAMP(3) WHERE version = -%d", step,
+	         step);
+	if (!statement_run(db, begun) || !file_run(db, file, false) || !statement_run(db, complete))
 		return false;
-	if (version >= schema_latest())
-		return true; /* a database that is up to date needs no right to change it */
-	if (db_text(db,
-	            "CREATE TABLE IF NOT EXISTS schema_version (version INT NOT NULL PRIMARY KEY,"
-	            " applied_at DATETIME(3) NOT NULL) ENGINE=InnoDB",
-	            NULL, NULL) != DB_OK ||
-	    (source_is_cluster(db_source(db)) && (!turn_take(db) || !schema_version(db, &version))))
-		return false;
-	for (size_t i = 0; i < LENGTH(steps); i++) {
-		int step = atoi(steps[i].name);
-
-		assert(step == (int)i + 1);
-		if (step <= version)
-			continue;
-		if (!step_note(db, step, false) || !step_run(db, steps[i].text) || !step_note(db, step, true))
-			return false;
-		if (version > 0)
-			log_event(LOG_INFO, "migrated", "version=%d step=%s", step, steps[i].name);
-		if (progress)
-			progress(step - version);
-	}
-	if (version == 0)
-		log_event(LOG_INFO, "migrated", "version=%d hint=\"the database is new\"", schema_latest());
+	part_done();
 	return true;
 }
 
-bool schema_migrate(struct db *db, char *why, size_t why_size)
+/* The tables of older versions are made by programs that have the steps to them. */
+static bool is_refused(const struct state *state)
+{
+	bool half = state->begun > 0 && (state->version > 0 || state->begun != SCHEMA_BASELINE);
+	char cut[80] = "";
+
+	if (state->version >= SCHEMA_BASELINE || (!half && (state->version == 0 || state->version == SCHEMA_ADOPTED)))
+		return false;
+	if (half)
+		snprintf(cut, sizeof(cut), ", and the step to %lld was cut off", (long long)state->begun);
+	text_format(
+		&refusal,
+		"the database has schema version %lld%s; this program takes over version %d: first run `holdfast "
+		"migrate` of holdfast 0.1.0 with schema %d, the last one that has the steps to it (docs/operator.md, "
+		"Upgrade)",
+		(long long)state->version, cut, SCHEMA_ADOPTED, SCHEMA_ADOPTED);
+	return true;
+}
+
+static bool files_run(struct db *db, const struct schema_files *files)
+{
+	struct state state;
+	bool         cluster = source_is_cluster(db_source(db));
+
+	if (!state_read(db, &state))
+		return false;
+	if (state.version >= schema_files_latest(files))
+		return true; /* a database that is up to date needs no right to change it */
+	if (is_refused(&state) || (state.version + state.begun == 0 && !cluster && !way_is_free(db, files)))
+		return false;
+	if (db_text(db,
+	            "CREATE TABLE IF NOT EXISTS schema_version (version INT NOT NULL PRIMARY KEY,"
+	            " applied_at DATETIME(3) NOT NULL) ENGINE=InnoDB",
+	            NULL, NULL) != DB_OK)
+		return false;
+	/* On a cluster the first look was one beside others. */
+	if (cluster && (!turn_take(db) || !state_read(db, &state) || is_refused(&state) ||
+	                (state.version + state.begun == 0 && !way_is_free(db, files))))
+		return false;
+	if (state.version == 0 && !tables_make(db, files, state.begun > 0))
+		return false;
+	if (state.version == SCHEMA_ADOPTED && !adopt(db, files))
+		return false;
+	for (size_t i = 0; i < files->count; i++) {
+		int step = schema_step(&files->list[i]);
+
+		if (step <= state.version || step == 0)
+			continue;
+		if (!step_run(db, &files->list[i]))
+			return false;
+		if (state.version > 0)
+			log_event(LOG_INFO, "migrated", "version=%d step=%s", step, files->list[i].name);
+	}
+	if (state.version == 0)
+		log_event(LOG_INFO, "migrated", "version=%d hint=\"the database is new\"", schema_files_latest(files));
+	return true;
+}
+
+bool schema_migrate_files(const struct schema_files *files, struct db *db, char *why, size_t why_size)
 {
 	int64_t locked = 0;
 	bool    cluster = source_is_cluster(db_source(db)), ok;
 
+	done = 0;
+	others = false;
+	text_fini(&refusal);
 	if (!cluster && (db_text(db, "SELECT GET_LOCK('holdfast_migrate', 60)", db_ints, &locked) != DB_OK || !locked))
-		return why_write(why, why_size, "cannot migrate: %s", locked ? db_error(db) : "somebody else is at it");
-	ok = steps_run(db);
+		return why_write(why, why_size, "cannot migrate: %s", locked ? db_error(db) : AT_WORK);
+	ok = files_run(db, files);
 	if (!ok)
-		why_write(why, why_size, "cannot migrate: %s", others ? "somebody else is at it" : db_error(db));
+		why_write(why, why_size, "cannot migrate: %s",
+		          refusal.len ? refusal.data
+		          : others    ? AT_WORK
+		                      : db_error(db));
 	turn_leave(db);
 	if (!cluster && db_text(db, "SELECT RELEASE_LOCK('holdfast_migrate')", NULL, NULL) != DB_OK)
 		log_event(LOG_DEBUG, "lock_lost", "why=\"%s\"", db_error(db)); /* the lock ends with the connection */
 	return ok;
+}
+
+bool schema_migrate(struct db *db, char *why, size_t why_size)
+{
+	return schema_migrate_files(&schema_files, db, why, why_size);
 }

@@ -550,20 +550,25 @@ bool db_misfits(const struct db *db)
 	return db->code == MISFIT;
 }
 
-enum { COMPLETE, BEGUN, KINDS }; /* the newest step of each kind; 0: none */
+enum { COMPLETE, BEGUN, KINDS }; /* the newest version of each kind; 0 or less: none */
 
 static void schema_refuse(struct db *db, const int64_t *found)
 {
-	int needed = source_schema(db->source);
+	int  needed = source_schema(db->source);
+	bool in_the_making = found[BEGUN] > 0 && found[BEGUN] == found[COMPLETE];
 
 	db_close(db);
 	db->code = MISFIT;
 	snprintf(db->error, sizeof(db->error), "the database has schema version %lld%s, this program needs %d: %s",
-	         (long long)found[COMPLETE], found[BEGUN] > found[COMPLETE] ? " and is half-way to a newer one" : "",
+	         (long long)found[COMPLETE],
+	         in_the_making                    ? ", but not all of it"
+	         : found[BEGUN] > found[COMPLETE] ? " and is half-way to a newer one"
+	                                          : "",
 	         needed,
-	         found[COMPLETE] < needed ? "run `holdfast migrate`"
-	                                  : "it was migrated by a newer holdfast; `migrate` goes forward only");
-	if (found[COMPLETE] > 0)
+	         found[COMPLETE] < needed || (found[COMPLETE] == needed && in_the_making)
+	                 ? "run `holdfast migrate`"
+	                 : "it was migrated by a newer holdfast; `migrate` goes forward only");
+	if (found[COMPLETE] > 0 && !in_the_making)
 		source_other_schema_set(db->source, db->error);
 }
 
@@ -573,7 +578,7 @@ bool db_check(struct db *db)
 	int            needed = source_schema(db->source);
 	enum db_result result = db_text(db, needed ? statements[SCHEMA_READ].text : "DO 1", db_ints, found);
 
-	if (result == DB_OK && (needed == 0 || (found[COMPLETE] == needed && found[BEGUN] <= needed)))
+	if (result == DB_OK && (needed == 0 || (found[COMPLETE] == needed && found[BEGUN] <= 0)))
 		return true;
 	if (result == DB_OK || db->code == ER_NO_SUCH_TABLE)
 		schema_refuse(db, found);

@@ -45,8 +45,8 @@ BEGIN NOT ATOMIC
 END;
 
 -- name: schema_read
--- The newest step of the schema that is complete, and the newest that was begun, which stands below zero until it is
--- complete. One row.
+-- The newest version of the schema, and the newest that was begun, which stands below zero until it is complete. A
+-- database in the making has its version both ways. One row.
 SELECT GREATEST(COALESCE(MAX(version), 0), 0), COALESCE(-MIN(version), 0) FROM schema_version;
 
 -- name: server_settings

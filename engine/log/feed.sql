@@ -1,4 +1,4 @@
--- The log of events, read. engine/log/event.h knows what a row holds, schema/012_events.sql the tables.
+-- The log of events, read. engine/log/event.h knows what a row holds, schema/event.sql the tables.
 
 -- name: feed_log
 -- One row. A number of a writer that was read before a snapshot began is of a writer that the snapshot has.

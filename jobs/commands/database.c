@@ -156,7 +156,7 @@ static int schema_look(struct database *database, struct db *db)
 	int        status = EXIT_DONE;
 
 	if (database->embedded && !schema_migrate(db, why, sizeof(why)))
-		return say_status(EXIT_UNAVAILABLE, "%s", why);
+		return say_status(schema_refused() ? EXIT_CONFIG : EXIT_UNAVAILABLE, "%s", why);
 	source_schema_set(database->source, schema_latest());
 	own = db_new(database->source);
 	if (!wait_for(own))

@@ -396,14 +396,14 @@ static int migrate_act(struct db *db, void *arg)
 		say("the schema has version %lld, this program's is %d", (long long)version, schema_latest());
 		return version == schema_latest() ? EXIT_DONE : version < schema_latest() ? EXIT_TROUBLE : EXIT_CONFIG;
 	}
-	bar_begin("steps", schema_latest() - version);
+	bar_begin("steps", schema_parts(version));
 	schema_watch(bar_set);
 	if (schema_migrate(db, why, sizeof(why))) {
 		bar_end();
 		return EXIT_DONE;
 	}
 	bar_end();
-	return say_status(EXIT_TROUBLE, "%s", why);
+	return say_status(schema_refused() ? EXIT_CONFIG : EXIT_TROUBLE, "%s", why);
 }
 
 int migrate_run(void)

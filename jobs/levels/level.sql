@@ -1,4 +1,4 @@
--- Levels, and who watches them. schema/014_levels.sql has the tables.
+-- Levels, and who watches them. schema/level.sql has the tables.
 
 -- name: level_look
 -- One look at the spots {rows}, (sku, location; 0: over all that sell): their units over all slots, their levels as

@@ -1,5 +1,6 @@
 """Drills on three nodes of Galera: nodes die, freeze and are cut off while three services sell from all of them."""
 import contextlib
+import pathlib
 import random
 import re
 import signal
@@ -17,7 +18,7 @@ import patience
 from cluster import DETECTION, NODES, SYNCED_S, ClusterStage
 from patience import PATIENCE_S
 from proxy import AtCommit, Clear
-from stage import Skipped, Trouble, wait_until
+from stage import Skipped, Trouble, json_post, wait_until
 
 CALLS = 30              # that are answered between two faults
 CLIENTS = 12
@@ -31,6 +32,12 @@ BEHIND_S = 20           # how long a node is kept behind the others, at most
 AGAIN_P50_S = 3         # from the first COMMIT on a survivor to the next acknowledged order
 WAITING, LOST, REST = 3_000, 600, 10    # orders that wait for a sku; that lose its units again; units for nobody
 A_CALL = 500
+VERSION_19 = ('DELETE FROM holdfast.schema_version;'
+              'INSERT INTO holdfast.schema_version VALUES (19, UTC_TIMESTAMP(3))')
+BEGUN = ('DELETE FROM holdfast.schema_version;'
+         'INSERT INTO holdfast.schema_version VALUES (20, UTC_TIMESTAMP(3)), (-20, UTC_TIMESTAMP(3))')
+ORDER = [{'sku': 'B', 'qty': 1}]
+DUMP = pathlib.Path(__file__).resolve().parents[1] / 'schema/nineteen_dump.sql'
 
 
 class Watched:
@@ -261,11 +268,11 @@ def join(run):
 
 
 def commands(run):
-    """Migrations on all nodes at once: one at a time is at work, and all of them end well. tune says that it does not
-    run here."""
+    """Migrations on all nodes at once, of version 19 and of a baseline that was cut off: one at a time is at work, and
+    all of them end well. tune says that it does not run here."""
     with ClusterStage(run) as stage:
         for i in range(run.rounds):
-            stage.database.sql_as_root(f'DELETE FROM holdfast.schema_version WHERE version > {18 - i % 3}')
+            stage.database.sql_as_root(VERSION_19 if i % 2 == 0 else BEGUN)
             every = [subprocess.Popen([run.holdfast, 'migrate', '--db', f'{stage.url}?start={k + 1}'],
                                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                       text=True) for k in range(NODES)]
@@ -282,6 +289,33 @@ def commands(run):
         return stage.said
 
 
+def adoption(run):
+    """A filled database of version 19 is adopted by migrations on all nodes at once. All nodes have its rows as they
+    were, and one row of a version more; every invariant holds; services sell from it."""
+    with ClusterStage(run) as stage:
+        stage.database.sql_as_root(f'DROP DATABASE holdfast; CREATE DATABASE holdfast; USE holdfast;\n{DUMP.read_text()}')
+        tables = ', '.join(name for name, in stage.database.sql('SHOW TABLES') if name != 'schema_version')
+        before = stage.database.sql(f'CHECKSUM TABLE {tables}')
+        every = [subprocess.Popen([run.holdfast, 'migrate', '--db', f'{stage.url}?start={k + 1}'],
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                  text=True) for k in range(NODES)]
+        said_all = [one.communicate(timeout=2 * AGAIN_S)[1] for one in every]
+        stage.need(not any(one.returncode for one in every), f'migrate: {said_all}')
+        stage.need(sum('adopted' in words for words in said_all) == 1, f'one of them adopts it: {said_all}')
+        for node in stage.cluster.nodes:
+            stage.need(node.sql(f'CHECKSUM TABLE {tables}') == before, f'n{node.number + 1} has other rows')
+            stage.need(node.sql('SELECT COUNT(*), MAX(version), MIN(version) FROM schema_version')
+                       == [('20', '20', '1')], f'n{node.number + 1}: schema_version')
+        stage.command('audit')
+        stage.serve_all('--lanes', '2')
+        for k, service in enumerate(stage.services):
+            status, _, answer = json_post(service, '/v1/reservations', {'order_id': f'N{k}', 'lines': ORDER})
+            stage.need(status == 201, f'{status} {answer}')
+        stage.agree()
+        stage.command('audit')
+        return stage.said
+
+
 def all_serve(stage):
     """Starts services that have ended: a program that meets another schema does."""
     for service in stage.services:
@@ -291,15 +325,15 @@ def all_serve(stage):
 
 
 def migrations(run):
-    """The newest step of the schema is run once more under load, as after a migration that was killed. Services that
-    meet the schema of before end, and are started again."""
+    """The tables are adopted once more under load, as if they were of version 19. Services that meet that version end, and
+    are started again."""
     with ClusterStage(run) as stage:
         stage.serve_all('--lanes', '2', JOBS)
         took = []
         with load_of(stage) as load:
             for i in rounds_of(stage, load):
                 began = time.monotonic()
-                stage.database.sql_as_root('DELETE FROM holdfast.schema_version WHERE version > 18')
+                stage.database.sql_as_root(VERSION_19)
                 stage.command('migrate')
                 took.append(time.monotonic() - began)
                 wait_until(lambda: all_serve(stage), AGAIN_S, 'all services are ready')

@@ -78,6 +78,7 @@ CLUSTER = {
     'cluster-join':     (drills_cluster.join,                  3,       0,                   1,       0),
     'cluster-commands': (drills_cluster.commands,              5,       0,                   1,       0),
     'cluster-migrate':  (drills_cluster.migrations,            5,       0,                   1,       0),
+    'cluster-adopt':    (drills_cluster.adoption,              1,       0,                   1,       0),
     'cluster-waits':    (drills_cluster.waits,                10,       0,                   2,       0),
     'cluster-events':   (drills_cluster.heard,                10,       0,                   1,       0),
     'cluster-clocks':   (drills_cluster.clocks,                4,       0,                   1,       0),

@@ -1,6 +1,5 @@
 /* test_tune.c - the command tune: it tells what each number of slots is worth, in a database of its own beside the live
  * one, and leaves nothing behind, whatever ends it. */
-#include "tests/schema/first.h"
 #include "tests/lang/flow.h"
 #include "tests/kit/program.h"
 
@@ -135,46 +134,6 @@ Test(tune, asks_an_administrator)
 	flow_end();
 	unlink(log);
 	text_fini(&said);
-}
-
-/* ---- an older program's tune was killed among the live tables */
-
-#define SKU      "sql INSERT INTO sku (code, created_at) VALUES ('tune/sku', UTC_TIMESTAMP(3))"
-#define SLOT     "sql INSERT INTO stock_slot SELECT sku_id, 1, 65001, 9, 2 FROM sku WHERE code = 'tune/sku'"
-#define MOVEMENT "sql INSERT INTO movement VALUES (7, 'tune/ab', 1, '', UTC_TIMESTAMP(3), NULL, NULL)"
-#define MOVED    "sql INSERT INTO movement_line SELECT 7, sku_id, 1, 65001, 11 FROM sku WHERE code = 'tune/sku'"
-#define HOLDS                                                                                                          \
-	"sql INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, attempts,"      \
-	" created_at) SELECT seq, CONCAT('tune/ab/', seq), '', IF(seq = 9, 5, 1), UTC_TIMESTAMP(3), UTC_TIMESTAMP(3)," \
-	" 0, UTC_TIMESTAMP(3) FROM seq_7_to_9"
-#define LINES                                                                                                 \
-	"sql INSERT INTO reservation_line SELECT seq, sku_id, 1, 65001, 1 FROM sku, seq_7_to_9 WHERE code = " \
-	"'tune/sku'"
-#define LANE                                                                        \
-	"sql INSERT INTO lane (slot, epoch, batch_no, batch_at, started_at) VALUES" \
-	" (65001, 1, 1, NOW(3), NOW(3))"
-#define OLDER     "sql DELETE FROM schema_version WHERE version > 8"
-#define MAY_ALTER "sql EXECUTE IMMEDIATE CONCAT('GRANT ALL ON ', DATABASE(), '.* TO ', DATABASE(), '@localhost')"
-
-Test(tune, left_by_an_older_program)
-{
-	flow_begin();
-	first_load(flow_scratch());
-	flow_steps(SKU,
-	           SLOT,
-	           MOVEMENT,
-	           MOVED,
-	           HOLDS,
-	           LINES,
-	           LANE,
-	           OLDER,
-	           MAY_ALTER,
-	           "run migrate -> 0 ~010_tune",
-	           "sql SELECT COUNT(*) FROM log_writer WHERE slot >= 65000 -> 0",
-	           "sql SELECT COUNT(*) FROM reservation WHERE order_id LIKE 'tune/%' -> 0",
-	           "run audit   -> 0",
-	           "skus        -> items=A,B end");
-	flow_end();
 }
 
 Test(tune, usage)

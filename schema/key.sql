@@ -1,10 +1,8 @@
--- Keys: the maker of each reservation, and the units that keys with a limit hold open. reservation.key_id is NULL where
--- no key was asked for. The number follows from the name, so no process has to ask for it; the names stand here for
--- readers of the tables.
+-- Keys of clients: their names, and the units that keys with a limit hold open.
 
-CREATE TABLE IF NOT EXISTS api_key (
-  key_id      INT UNSIGNED NOT NULL,
-  name        VARBINARY(64) NOT NULL,
+CREATE TABLE api_key (
+  key_id      INT UNSIGNED NOT NULL,  -- follows from the name, so no process has to ask for it
+  name        VARBINARY(64) NOT NULL, -- stands here for readers of the tables
   created_at  DATETIME(3) NOT NULL,
   PRIMARY KEY (key_id)
 ) ENGINE=InnoDB;
@@ -12,10 +10,10 @@ CREATE TABLE IF NOT EXISTS api_key (
 -- The holds of keys with a limit. Each row is written with its reservation and taken away some seconds after the
 -- reservation is no longer held (and entered again if a clock that was ahead was the cause). So the units that a key
 -- holds open are counted by a walk over open holds only.
-CREATE TABLE IF NOT EXISTS key_hold (
+CREATE TABLE key_hold (
   reservation_id BIGINT UNSIGNED NOT NULL,
   key_id         INT UNSIGNED NOT NULL,
   units          BIGINT NOT NULL,
   PRIMARY KEY (reservation_id),
-  KEY owner (key_id, units)
+  KEY owner (key_id, units) -- the sum of a key's units, by the index alone
 ) ENGINE=InnoDB;

@@ -1,0 +1,51 @@
+-- Movements: every change of on_hand, append-only.
+
+CREATE TABLE movement (
+  movement_no    BIGINT UNSIGNED NOT NULL,  -- stands for the id in all other tables; grows with time
+  movement_id    VARBINARY(96) NOT NULL,    -- the client's id, which has one effect
+  kind           TINYINT UNSIGNED NOT NULL, -- engine/movement_kinds.def
+  lines_hash     BINARY(16) NOT NULL,       -- of the lines asked for: other lines under the same id are refused
+  created_at     DATETIME(3) NOT NULL,
+  reason         VARBINARY(500) NULL,       -- the client's words; NULL: none
+  reference      VARBINARY(500) NULL,       -- the client's reference; NULL: none
+  key_id         INT UNSIGNED NULL,         -- the key that made the movement; NULL: no key was asked for
+  order_id       VARBINARY(64) NULL,        -- the order that a return names; NULL: it names none
+  -- The row of that order: once the order is purged, another one may have its id.
+  reservation_id BIGINT UNSIGNED NULL,
+  PRIMARY KEY (movement_no),
+  UNIQUE KEY movement_id (movement_id)
+) ENGINE=InnoDB;
+
+CREATE TABLE movement_line (
+  movement_no BIGINT UNSIGNED NOT NULL,
+  sku_id      INT UNSIGNED NOT NULL,
+  location_id INT UNSIGNED NOT NULL,
+  slot        SMALLINT UNSIGNED NOT NULL, -- the slot whose units changed
+  qty         BIGINT NOT NULL,            -- units that came; below zero: units that went
+  PRIMARY KEY (movement_no, sku_id, location_id, slot),
+  KEY sku_history (sku_id, movement_no)   -- the movements of a sku, the newest first
+) ENGINE=InnoDB;
+
+-- Both ends of a transfer or an arrival: the lines of the movement, summed by sku and location, do not tell them.
+CREATE TABLE movement_transfer (
+  movement_no BIGINT UNSIGNED NOT NULL,
+  sku_id      INT UNSIGNED NOT NULL,
+  from_id     INT UNSIGNED NOT NULL,     -- the location that the units leave
+  to_id       INT UNSIGNED NOT NULL,     -- the location to which they go
+  qty         BIGINT NOT NULL,
+  filled      BIGINT NOT NULL DEFAULT 0, -- units of an arrival that orders in the line have had so far
+  for_sale    BIGINT NOT NULL DEFAULT 0, -- units of an arrival that became available so far
+  PRIMARY KEY (movement_no, sku_id, from_id, to_id)
+) ENGINE=InnoDB;
+
+-- Promised units that were lost by a movement, by the order that lost them.
+CREATE TABLE movement_backorder (
+  movement_no    BIGINT UNSIGNED NOT NULL,
+  reservation_id BIGINT UNSIGNED NOT NULL,
+  sku_id         INT UNSIGNED NOT NULL,
+  location_id    INT UNSIGNED NOT NULL,  -- the location at which the units lay
+  to_id          INT UNSIGNED NOT NULL,  -- the incoming location at which the order has waited for others since
+  order_id       VARBINARY(64) NOT NULL, -- stands here because orders are purged
+  qty            BIGINT NOT NULL,
+  PRIMARY KEY (movement_no, reservation_id, sku_id, location_id)
+) ENGINE=InnoDB;

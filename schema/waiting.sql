@@ -1,0 +1,41 @@
+-- Waiting: units that are promised but not in the house yet, and the orders that wait for them.
+
+-- The sums of promises: a row for each sku at an incoming location.
+CREATE TABLE promise (
+  sku_id      INT UNSIGNED NOT NULL,
+  location_id INT UNSIGNED NOT NULL,
+  booked      BIGINT NOT NULL,          -- units of the sum that have arrived and are not handed out yet
+  -- Every change of the sum of the slots there changes this first, so that no two changes judge the same sum;
+  -- reservations leave the sum as it is.
+  n           BIGINT UNSIGNED NOT NULL,
+  PRIMARY KEY (sku_id, location_id)
+) ENGINE=InnoDB;
+
+-- The lines of live reservations at incoming locations, one row a line, and no other lines.
+CREATE TABLE waiting_line (
+  reservation_id BIGINT UNSIGNED NOT NULL,
+  sku_id         INT UNSIGNED NOT NULL,
+  location_id    INT UNSIGNED NOT NULL,
+  held           TINYINT UNSIGNED NOT NULL, -- 1: the reservation is held; 0: it is confirmed or buried
+  -- The time of the first confirmation, of a held one that of its making, unless the client told another.
+  waits_since    DATETIME(3) NOT NULL,
+  -- The reservation from which the line came by splits and replacements, whose place it has.
+  first_id       BIGINT UNSIGNED NOT NULL,
+  told           TINYINT UNSIGNED NOT NULL, -- 1: the client told waits_since
+  PRIMARY KEY (reservation_id, sku_id, location_id),
+  -- The order in which the lines of a sku at a location are served: confirmed ones before held ones.
+  KEY line (sku_id, location_id, held, waits_since, first_id, reservation_id)
+) ENGINE=InnoDB;
+
+-- Arrivals that are not handed out whole: one row for each sku and pair of ends, until nothing is left.
+CREATE TABLE arrival_open (
+  movement_no BIGINT UNSIGNED NOT NULL,
+  sku_id      INT UNSIGNED NOT NULL,
+  from_id     INT UNSIGNED NOT NULL,
+  to_id       INT UNSIGNED NOT NULL,
+  units       BIGINT NOT NULL,       -- what is left; summed by sku and from_id this is `booked` of the promise
+  writer_id   INT UNSIGNED NOT NULL, -- until due_at this writer alone hands it out
+  due_at      DATETIME(3) NOT NULL,
+  PRIMARY KEY (movement_no, sku_id, from_id, to_id),
+  KEY of_sku (sku_id, to_id)         -- what is left for a sku at a location
+) ENGINE=InnoDB;
