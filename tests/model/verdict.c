@@ -61,3 +61,12 @@ bool refuse_skus(const bool *wrong, const char *code, const struct ask *ask, str
 		refuse(out, 422, code);
 	return has_fault(out);
 }
+
+bool refuse_unknown(const struct model *m, const struct ask *ask, struct verdict *out)
+{
+	bool unknown[MODEL_SKUS];
+
+	for (int s = 0; s < MODEL_SKUS; s++)
+		unknown[s] = !m->known[s];
+	return refuse_skus(unknown, "unknown_sku", ask, out);
+}
