@@ -27,7 +27,7 @@ static int place_make(struct maker *k)
 		return chance(k, 25) ? places[chance(k, LENGTH(places))] : QC;
 	if (chance(k, 3))
 		return MAIN;
-	return chance(k, 6) ? (int)chance(k, PO) : (int)chance(k, MODEL_PLACES);
+	return chance(k, 12) ? (int)chance(k, PO) : (int)chance(k, MODEL_PLACES);
 }
 
 static int sku_make(struct maker *k)
@@ -481,31 +481,61 @@ static void get_make(struct maker *k, struct ask *a)
 	change_make(k, a, ASK_GET);
 }
 
+/* What a task has, if one has any. */
+static void claimed_make(struct maker *k, struct ask *a)
+{
+	int id = order_find(k, ORDER_CONFIRMED, ORDER_CONFIRMED);
+
+	for (int i = 0; i < 40 && !k->model->order[id].claimed; i++)
+		id = order_find(k, ORDER_CONFIRMED, ORDER_CONFIRMED);
+	if (chance(k, 3) == 0) {
+		replace_make(k, a);
+		a->other = k->model->order[id].told ? 0 : id + 1;
+		a->confirm = true;
+		without_doubt(k, a);
+	} else {
+		settle_make(k, a);
+		a->id = id;
+	}
+}
+
 /* ---- one call */
+
+struct making {
+	int times; /* how often, beside the others */
+	void (*make)(struct maker *, struct ask *);
+};
+
+static void one_of(struct maker *k, const struct making *some, size_t count, struct ask *a)
+{
+	int at = 0;
+
+	for (size_t i = 0; i < count; i++)
+		at += some[i].times;
+	at = (int)chance(k, (unsigned)at);
+	while (at >= some->times)
+		at -= some++->times;
+	some->make(k, a);
+}
 
 void make_one(struct maker *k, struct ask *a)
 {
-	static void (*const all[])(struct maker *, struct ask *) = {
-		receipt_make,         receipt_make,         adjustment_make, adjustment_make,
-		return_make,          count_make,           count_make,      reserve_make,
-		reserve_make,         reserve_make,         reserve_make,    reserve_make,
-		reserve_make,         reserve_again,        reserve_again,   move_again,
-		confirm_make,         confirm_make,         confirm_make,    release_make,
-		release_make,         release_make,         reacquire_make,  reacquire_make,
-		extend_make,          extend_make,          kick_make,       get_make,
-		split_make,           split_make,           split_make,      split_again,
-		settle_make,          settle_make,          settle_make,     return_of_order_make,
-		return_of_order_make, return_of_order_make, move_again,      transfer_make,
+	static const struct making all[] = {
+		{3, receipt_make},   {3, adjustment_make}, {1, return_make}, {5, return_of_order_make},
+		{3, count_make},     {1, transfer_make},   {2, move_again},  {7, reserve_make},
+		{2, reserve_again},  {4, split_make},      {1, split_again}, {4, confirm_make},
+		{3, reacquire_make}, {3, release_make},    {2, extend_make}, {3, kick_make},
+		{1, get_make},       {4, settle_make},
 	};
-	static void (*const of_lines[])(struct maker *, struct ask *) = {
-		loss_make,     loss_make,    loss_make,    arrival_make, arrival_make, arrival_make, transfer_make,
-		transfer_make, reserve_make, reserve_make, told_make,    replace_make, replace_make, confirm_make,
+	static const struct making of_lines[] = {
+		{4, loss_make},    {3, arrival_make}, {1, transfer_make}, {2, reserve_make}, {2, told_make},
+		{2, replace_make}, {1, confirm_make}, {1, split_make},    {2, claimed_make}, {1, settle_make},
 	};
 
 	if (k->waits && chance(k, 2))
-		of_lines[chance(k, LENGTH(of_lines))](k, a);
+		one_of(k, of_lines, LENGTH(of_lines), a);
 	else
-		all[chance(k, LENGTH(all))](k, a);
+		one_of(k, all, LENGTH(all), a);
 }
 
 void make_end(struct maker *k, struct ask *a)

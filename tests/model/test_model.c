@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 enum {
-	STEPS = 3000,
+	STEPS = 3600,
 	STEPS_OF_LINES = 320,
 	LIVE_MAX = 12,
 	TASK_STEPS = 4,
@@ -487,10 +487,12 @@ static void step_run(void)
 		line_switch();
 		break;
 	case 2:
+	case 3:
 		kind_switch();
 		break;
-	case 3:
 	case 4:
+	case 5:
+	case 6:
 		if (!run.task) {
 			tasks_begin();
 			break;
