@@ -522,13 +522,13 @@ void make_one(struct maker *k, struct ask *a)
 {
 	static const struct making all[] = {
 		{3, receipt_make},   {3, adjustment_make}, {1, return_make}, {5, return_of_order_make},
-		{3, count_make},     {1, transfer_make},   {2, move_again},  {7, reserve_make},
-		{2, reserve_again},  {4, split_make},      {1, split_again}, {4, confirm_make},
-		{3, reacquire_make}, {3, release_make},    {2, extend_make}, {3, kick_make},
+		{3, count_make},     {1, transfer_make},   {2, move_again},  {9, reserve_make},
+		{3, reserve_again},  {5, split_make},      {1, split_again}, {5, confirm_make},
+		{3, reacquire_make}, {4, release_make},    {2, extend_make}, {2, kick_make},
 		{1, get_make},       {4, settle_make},
 	};
 	static const struct making of_lines[] = {
-		{4, loss_make},    {3, arrival_make}, {1, transfer_make}, {2, reserve_make}, {2, told_make},
+		{5, loss_make},    {3, arrival_make}, {1, transfer_make}, {2, reserve_make}, {2, told_make},
 		{2, replace_make}, {1, confirm_make}, {1, split_make},    {2, claimed_make}, {1, settle_make},
 	};
 
@@ -593,13 +593,13 @@ int make_batch(struct maker *k, struct ask *asks)
 	return k->waits ? n : chain_make(k, asks, n);
 }
 
-/* Lanes work side by side, so at most one order of the call looks for units, and one that waits is confirmed. */
+/* Lanes work side by side, so at most one order of the call looks for units, or waits and is confirmed. */
 int make_changes(struct maker *k, struct ask *asks)
 {
 	static void (*const makes[])(struct maker *, struct ask *) = {confirm_make, reacquire_make, release_make,
 	                                                              settle_make};
 	void (*make)(struct maker *, struct ask *) = makes[chance(k, LENGTH(makes))];
-	int n = 1 + (int)chance(k, chance(k, 10) ? 8 : MAKE_MAX), expired = -1, waits = -1;
+	int n = 1 + (int)chance(k, chance(k, 10) ? 8 : MAKE_MAX), only = -1;
 
 	for (int i = 0; i < n; i++) {
 		struct ask         *a = &asks[i];
@@ -607,14 +607,14 @@ int make_changes(struct maker *k, struct ask *asks)
 
 		make(k, a);
 		a->what = i ? asks[0].what : a->what;
+		a->force = false;
 		a->wrong = wrong_make(k);
 		if (i > 0 && chance(k, 10) == 0)
 			*a = asks[chance(k, (unsigned)i)];
 		o = &k->model->order[a->id];
-		if (a->what == ASK_REACQUIRE && o->state == ORDER_EXPIRED)
-			a->id = expired = expired < 0 ? a->id : expired;
-		else if (k->waits && a->what <= ASK_REACQUIRE && order_waits(k->model, o))
-			a->id = waits = waits < 0 ? a->id : waits;
+		if ((a->what == ASK_REACQUIRE && o->state == ORDER_EXPIRED) ||
+		    (k->waits && a->what <= ASK_REACQUIRE && order_waits(k->model, o)))
+			a->id = only = only < 0 ? a->id : only;
 		if (a->what == ASK_REACQUIRE && lies_aside(k->model, &k->model->order[a->id]))
 			return i; /* see change_without_doubt */
 	}

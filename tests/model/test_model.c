@@ -223,9 +223,9 @@ static void one_run(void)
 {
 	int live = 0;
 
-	for (int id = 0; id < run.model->ids; id++)
+	for (int id = 0; run.maker.waits && id < run.model->ids; id++)
 		live += order_lives(&run.model->order[id]);
-	if (run.maker.waits && live > LIVE_MAX)
+	if (live > LIVE_MAX)
 		make_end(&run.maker, &run.ask[0]);
 	else
 		make_one(&run.maker, &run.ask[0]);
