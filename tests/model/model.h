@@ -1,14 +1,20 @@
 /* model.h - what the service has to answer, in the simplest words: full tables in memory, one request after the other.
  *
- * Written from api/openapi.yaml alone and sharing nothing with the engine. There are no slots, no lanes and no sweeps
- * here: a hold gives its units back at the moment it expires. The service may sweep later, so only the split of on_hand
- * into available and reserved is uncertain by what is expired and perhaps not swept yet (`unswept`); no decision is. */
+ * Written from api/openapi.yaml and the documents alone and sharing nothing with the engine. There are no slots, no
+ * lanes and no sweeps here: a hold gives its units back at the moment it expires. The service may sweep later, so only
+ * the split of on_hand into available and reserved is uncertain by what is expired and perhaps not swept yet
+ * (`unswept`); no decision is. Nothing happens in the background: an arrival is handed out in the call itself, and what
+ * becomes free goes to the orders that wait at the end of the call. The service agrees once it has nothing left to hand
+ * out. */
 #ifndef TESTS_MODEL_H
 #define TESTS_MODEL_H
 
 #include "engine/base/base.h"
 
-enum { MODEL_SKUS = 8, MODEL_PLACES = 3, MODEL_CUSTOMERS = 3, MODEL_IDS = 20000 };
+enum { MODEL_SKUS = 8, MODEL_CUSTOMERS = 3, MODEL_ENDS = 2, MODEL_IDS = 20000 };
+/* Units can be promised at `po` and `bo`, and lie aside at `qc`; all other places sell what they have. */
+enum place { MAIN, PARIS, PARIS_TOO, PO, BO, QC, MODEL_PLACES };
+enum kind { STOCK, ASIDE, INCOMING, KINDS };
 #define MODEL_TOTAL_MAX INT64_C(9000000000000000)
 
 /* A number for each sku and location, and whether a line names it. */
@@ -27,11 +33,19 @@ struct wish {
 	int64_t qty;
 };
 
+/* A line of a transfer or an arrival. */
+struct end {
+	int     sku, from, to;
+	int64_t qty;
+};
+
 enum asked {
 	ASK_RECEIPT,
 	ASK_ADJUSTMENT,
 	ASK_RETURN,
 	ASK_COUNT,
+	ASK_TRANSFER,
+	ASK_ARRIVAL,
 	ASK_RESERVE,
 	ASK_SPLIT,
 	ASK_CONFIRM,
@@ -53,22 +67,41 @@ struct ask {
 	int          other;    /* 1 + the order to be replaced, split, or from which units come back; 0: none */
 	enum then    then;     /* what becomes of the part of a split */
 	bool         confirm;  /* held and confirmed in one step */
-	bool         force;    /* settled whoever has it: here nobody has */
+	bool         force;    /* settled whatever task has it */
 	struct cells lines;    /* asked for, moved or counted; equal lines are summed already */
 	struct cells expected; /* of a count: named where the line gives `expected` */
+	struct cells loses;    /* named where the line may take promised units; 1 + the place `to`; 0: left out */
+	struct end   end[MODEL_ENDS];
+	int          ends;
 	struct wish  wish;     /* of a reservation */
 	int          customer; /* 1 + who the order is for; 0: not said */
 	struct cells shown;    /* the lines of the answer: which place a wish was granted at is the service's to say */
 	int          reason;   /* 0: none */
-	int          ttl_s;
+	int          ttl_s, told_s; /* told_s: it waits since so many seconds; 0: not said */
 	bool         best_effort;
 	int          wrong; /* 0: well-formed; otherwise which fault its body has */
 };
 
-enum order_state { ORDER_NONE, ORDER_HELD, ORDER_CONFIRMED, ORDER_RELEASED, ORDER_EXPIRED, ORDER_SETTLED };
+enum order_state {
+	ORDER_NONE,
+	ORDER_HELD,
+	ORDER_CONFIRMED,
+	ORDER_BURIED,
+	ORDER_RELEASED,
+	ORDER_EXPIRED,
+	ORDER_SETTLED
+};
+
+/* A place in a line of orders. Confirmed orders stand before held ones, whatever these say. */
+struct turn {
+	int64_t since;
+	int     first; /* the `nth` of the order that it came from */
+	bool    told;  /* `since` was told */
+};
 
 struct order {
 	enum order_state state;
+	int              nth; /* which of all orders: 1 is the first */
 	struct ask       ask; /* what made it */
 	struct cells     held;
 	int              customer;      /* as of ask; that of a part is its first order's */
@@ -76,22 +109,31 @@ struct order {
 	struct cells     limited;       /* named where the row says `limit` */
 	bool             wish_short, wish_limited;
 	int64_t          wish_available;
-	int64_t          expires_s;   /* by the model's clock */
-	bool             confirmed;   /* at any time */
-	bool             unswept;     /* expired, and its units may still be in `reserved` */
-	int              replaced_by; /* 1 + the order that took its place; 0: none */
+	int64_t          expires_s;                      /* by the model's clock */
+	int64_t          made, confirmed, told;          /* moments (model_now); 0: never. told: since when it waits */
+	struct turn      turn[MODEL_SKUS][MODEL_PLACES]; /* where it waits */
+	bool             claimed, tried;                 /* a task has it; a task had it at any time */
+	bool             served;                         /* units for which it waited have come */
+	int              losses, lost_in, lost_sku; /* movements that took units of it; the last one, and its sku */
+	bool             unswept;                   /* expired, and its units may still be in `reserved` */
+	int              replaced_by;               /* 1 + the order that took its place; 0: none */
 	int64_t          returned[MODEL_SKUS];
 };
 
 struct moved {
 	bool         made;
 	struct ask   ask;
-	struct cells lines; /* what it changed */
+	struct cells lines;              /* what it changed */
+	int64_t      filled[MODEL_ENDS]; /* of an arrival: what orders that wait got of each line */
+	int          backordered;        /* orders that lost units, each counted for each sku */
 };
 
 struct model {
-	int64_t      now_s; /* the sum of all ticks; the run itself takes no time */
+	int64_t      now_s, calls; /* the sum of all ticks; the run itself takes no time */
+	int          orders, ids;  /* made so far; no order has this number or a greater one */
 	bool         known[MODEL_SKUS];
+	enum kind    kind[MODEL_PLACES];
+	int          waits_at[MODEL_PLACES]; /* 1 + the place whose line gets what is available here; 0: none */
 	int64_t      available[MODEL_SKUS][MODEL_PLACES], reserved[MODEL_SKUS][MODEL_PLACES];
 	int64_t      unswept[MODEL_SKUS][MODEL_PLACES]; /* of `available`: perhaps still in `reserved` */
 	int64_t      limit[MODEL_SKUS];                 /* of each customer; 0: none */
@@ -103,7 +145,8 @@ struct model {
 /* What has to come back. */
 struct verdict {
 	int                 status;
-	const char         *code; /* of a refusal; otherwise NULL */
+	const char         *code;  /* of a refusal; otherwise NULL */
+	const char         *field; /* that is at fault; NULL: whichever */
 	bool                replayed, reacquired;
 	const struct order *order;  /* NULL: the answer shows none */
 	const struct moved *moved;  /* likewise */
@@ -122,14 +165,20 @@ struct verdict {
 
 /* Decides and does it. */
 void model_do(struct model *m, const struct ask *ask, struct verdict *out);
+/* A call is over: what is available goes to the orders that wait for it. */
+void model_settle(struct model *m);
 /* What each customer may have of a sku; 0: as much as he likes. true: the sku is new. */
 bool model_limit(struct model *m, int sku, int64_t limit);
-/* True: `part` was split off from `first`, or from what was, and has left with units of one of these skus. */
-bool model_parted(const struct model *m, int first, int part, const struct cells *of) MUST_CHECK;
 /* Time passes. */
 void model_tick(struct model *m, int64_t seconds);
+/* All that has expired is swept. */
+void model_sweep(struct model *m);
 /* The service showed so many units available at this place. false: that cannot be. */
-bool        model_sees(struct model *m, int sku, int place, int64_t available) MUST_CHECK;
-const char *order_state_name(enum order_state state);
+bool model_sees(struct model *m, int sku, int place, int64_t available) MUST_CHECK;
+/* Another kind of place cannot be: units or promises lie there, or a place waits at it. */
+bool model_in_use(const struct model *m, int place, enum kind kind) MUST_CHECK;
+/* A task takes all that is ready; its end, and what becomes of the orders that it still has. How many these are. */
+int model_claim(struct model *m);
+int model_task_end(struct model *m, enum order_state state);
 
 #endif

@@ -1,11 +1,18 @@
 /* test_model.c - thousands of requests made up by chance, each answer held against the model (model.h).
  *
- * One client, so that there is one order of things and the model is exact. HOLDFAST_MODEL_SEED repeats a run,
- * HOLDFAST_MODEL_STEPS makes it longer or shorter. The first answer that differs ends the run. */
+ * One client, so that there is one order of things and the model is exact. In a walk about lines orders that wait are
+ * served in the background: behind each call there is shown what there is, the units of every sku, every line, every
+ * live order, and the service has 10 s to come to agree. HOLDFAST_MODEL_SEED repeats a run, HOLDFAST_MODEL_STEPS makes
+ * it longer or shorter. The first answer that differs ends the run, which is then printed as a flow. */
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
+#include "tests/kit/patience.h"
 #include "tests/lang/expect.h"
-#include "tests/lang/flow.h"
+#include "tests/lang/trap.h"
+#include "tests/model/line.h"
+#include "tests/model/makes.h"
+#include "tests/model/meets.h"
+#include "tests/model/order.h"
 #include "tests/model/wire.h"
 
 #include <inttypes.h>
@@ -14,319 +21,74 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { STEPS = 3000, BATCH_MAX = 60, TICK_S = 600, WAIT_MS = 8000, BIG = MODEL_SKUS - 1, LIMITED = 3 };
+enum {
+	STEPS = 3600,
+	STEPS_OF_LINES = 320,
+	LIVE_MAX = 12,
+	TASK_STEPS = 4,
+	LIMITED = 3,
+	WAIT_MS = 10000,
+	APART_US = 2000,    /* so that no two orders have come in the same millisecond */
+	FOR_SALE_MS = 1200, /* what nobody waits for any more */
+	TOLD_MAX = 300000   /* of a long run its last part is printed */
+};
 
 static struct {
 	struct model *model;
-	uint64_t      seed, chance;
-	int           step, orders, moves; /* numbers given so far */
+	struct maker  maker;
+	uint64_t      seed;
+	int           step;
 	struct client client[2];
 	int           clients;
 	struct call   call;
 	struct answer answer;
-	struct ask    ask[BATCH_MAX];
-	bool          failed;
+	struct ask    ask[MAKE_MAX];
+	int           task;                  /* steps that tasks are still open .. */
+	int64_t       first, last;           /* .. these */
+	struct text   told;                  /* all steps so far */
+	int64_t       waited_ms[MODEL_SKUS]; /* when an order last waited for it */
 } run;
 
-static unsigned chance(unsigned n)
+static unsigned any(unsigned n)
 {
-	return chance_of(&run.chance, n);
+	return chance(&run.maker, n);
 }
 
-/* ---- made up by chance */
+/* ---- steps */
 
-static void cells_make(struct cells *to, int64_t most, bool negative)
+static void step(const char *format, ...) PRINTF(1, 2);
+static void step(const char *format, ...)
 {
-	int n = 1 + (int)chance(chance(20) ? 3 : 12);
+	char    text[1000];
+	va_list ap;
 
-	for (int i = 0; i < n; i++) {
-		int     s = (int)chance(MODEL_SKUS), p = chance(3) ? 0 : (int)chance(MODEL_PLACES);
-		int64_t qty = 1 + chance((unsigned)(s != BIG ? most : chance(3) ? 1000000000 : 4));
-
-		to->named[s][p] = true;
-		to->qty[s][p] = negative && chance(3) ? -qty : qty;
-	}
+	va_start(ap, format);
+	vsnprintf(text, sizeof(text), format, ap);
+	va_end(ap);
+	text_format(&run.told, "\t     \"%s\",\n", text);
+	flow_step("%s", text);
 }
 
-/* Mostly of a sku that plain lines ask for, too. */
-static void wish_make(struct ask *a, int64_t most)
+/* As a step. What only reads changes nothing, and is left out. */
+static void call_tell(int client)
 {
-	int first = (int)chance(MODEL_PLACES), step = 1 + (int)chance(MODEL_PLACES - 1);
+	size_t from;
 
-	a->wish = (struct wish){.sku = (int)chance(MODEL_SKUS), .places = 2 + (int)chance(MODEL_PLACES - 1)};
-	for (int i = 0; i < a->wish.places; i++)
-		a->wish.place[i] = (first + i * step) % MODEL_PLACES;
-	a->wish.may_split = chance(2);
-	a->wish.qty = 1 + chance((unsigned)most);
-	if (chance(3) == 0)
-		a->lines = (struct cells){0};
-}
-
-/* One that no order has, or one that was refused: those are not remembered. */
-static int order_id_make(void)
-{
-	int old = run.orders ? (int)chance((unsigned)run.orders) : 0;
-
-	return run.orders && chance(5) == 0 && run.model->order[old].state == ORDER_NONE ? old : run.orders++;
-}
-
-static int move_id_make(void)
-{
-	int old = run.moves ? (int)chance((unsigned)run.moves) : 0;
-
-	return run.moves && chance(5) == 0 && !run.model->moved[old].made ? old : run.moves++;
-}
-
-/* Mostly one of late. */
-static int id_find(int ids)
-{
-	if (ids == 0)
-		return 0;
-	return chance(5) ? ids - 1 - (int)chance(ids < 40 ? (unsigned)ids : 40) : (int)chance((unsigned)ids);
-}
-
-static int wrong_make(void)
-{
-	return chance(40) ? 0 : 1 + (int)chance(WIRE_WRONGS);
-}
-
-/* Far from any tick, so that it does not matter how long the run takes. */
-static int ttl_make(void)
-{
-	return TICK_S / 2 + TICK_S * (int)chance(5);
-}
-
-/* Mostly one in one of these states. */
-static int order_find(enum order_state first, enum order_state second)
-{
-	int id = id_find(run.orders);
-
-	for (int i = 0; i < 8 && run.model->order[id].state != first && run.model->order[id].state != second; i++)
-		id = id_find(run.orders);
-	return id;
-}
-
-static void reserve_make(struct ask *a)
-{
-	*a = (struct ask){.what = ASK_RESERVE, .ttl_s = ttl_make(), .best_effort = chance(3) == 0};
-	a->wrong = wrong_make();
-	a->id = order_id_make();
-	a->customer = chance(4) ? 1 + (int)chance(MODEL_CUSTOMERS) : 0;
-	cells_make(&a->lines, chance(8) ? 12 : 80, false);
-	if (chance(3) == 0)
-		wish_make(a, chance(8) ? 20 : 200);
-	a->confirm = chance(5) == 0;
-	if (chance(5) == 0)
-		a->other = 1 + order_find(ORDER_HELD, a->confirm || chance(5) == 0 ? ORDER_CONFIRMED : ORDER_HELD);
-	if (a->other && chance(3) == 0)
-		a->confirm = true;
-	if (a->other && chance(4))
-		a->customer = run.model->order[a->other - 1].customer;
-}
-
-/* The same id again, mostly with the same lines. */
-static void reserve_again(struct ask *a)
-{
-	const struct ask *made;
-
-	reserve_make(a);
-	a->id = id_find(run.orders);
-	made = &run.model->order[a->id].ask;
-	if (run.model->order[a->id].state == ORDER_NONE || chance(4) == 0)
+	if (strcmp(run.call.method, "GET") == 0)
 		return;
-	a->lines = made->lines;
-	a->wish = made->wish;
-	if (chance(8))
-		a->other = made->other;
-	if (chance(12))
-		a->customer = made->customer;
-	if (chance(5) == 0)
-		EACH_CELL(s, p)
-	a->lines.qty[s][p] += a->lines.named[s][p];
-	if (a->wish.places && chance(10) == 0)
-		a->wish.may_split = !a->wish.may_split;
-}
-
-/* Some units of an order, at times more than it has, or what others have. */
-static void split_make(struct ask *a)
-{
-	const struct order *first;
-	bool                any = false;
-
-	*a = (struct ask){.what = ASK_SPLIT, .other = 1 + order_find(ORDER_HELD, ORDER_CONFIRMED)};
-	a->wrong = wrong_make();
-	a->then = (enum then)chance(4);
-	a->force = a->then == THEN_SETTLED && chance(3) == 0;
-	a->id = order_id_make();
-	first = &run.model->order[a->other - 1];
-	EACH_CELL(s, p)
-	{
-		int64_t had = first->held.qty[s][p];
-
-		if (had == 0 || chance(3) == 0)
-			continue;
-		any = a->lines.named[s][p] = true;
-		a->lines.qty[s][p] = chance(10) ? 1 + chance((unsigned)had) : had + (had < 1000000);
-	}
-	if (!any || chance(20) == 0)
-		cells_make(&a->lines, 12, false);
-}
-
-static void split_again(struct ask *a)
-{
-	int id = id_find(run.orders);
-
-	split_make(a);
-	for (int i = 0; i < 8 && run.model->order[id].ask.what != ASK_SPLIT; i++)
-		id = id_find(run.orders);
-	if (run.model->order[id].state == ORDER_NONE || run.model->order[id].ask.what != ASK_SPLIT)
-		return;
-	*a = run.model->order[id].ask;
-	if (chance(5) == 0)
-		a->then = (enum then)chance(4);
-	a->force = false;
-	if (chance(5) == 0)
-		a->other = 1 + id_find(run.orders);
-}
-
-static void move_make(struct ask *a, enum asked what)
-{
-	*a = (struct ask){.what = what, .id = move_id_make(), .reason = chance(3) ? 0 : (int)chance(100)};
-	a->wrong = wrong_make();
-	cells_make(&a->lines, what == ASK_RECEIPT ? 40 : 15, what == ASK_ADJUSTMENT);
-	EACH_CELL(s, p)
-	if (what == ASK_ADJUSTMENT && a->lines.named[s][p] && chance(30) == 0)
-		a->lines.qty[s][p] = 0; /* wire_ask makes two lines of it */
-}
-
-static void receipt_make(struct ask *a)
-{
-	move_make(a, ASK_RECEIPT);
-}
-
-static void adjustment_make(struct ask *a)
-{
-	move_make(a, ASK_ADJUSTMENT);
-}
-
-static void return_make(struct ask *a)
-{
-	move_make(a, ASK_RETURN);
-}
-
-/* Some units of an order that was settled, mostly, wherever; at times more than it had or what is left, or those of a
- * part, from the first. */
-static void return_of_order_make(struct ask *a)
-{
-	const struct order *of;
-	struct cells        some = {0};
-	bool                any = false;
-	int                 id = id_find(run.orders);
-
-	for (int i = chance(6) ? 0 : 90; i < 100 && run.orders && run.model->order[id].state != ORDER_SETTLED; i++)
-		id = (int)chance((unsigned)run.orders);
-	move_make(a, ASK_RETURN);
-	of = &run.model->order[id];
-	a->other = of->ask.what == ASK_SPLIT && chance(3) == 0 ? of->ask.other : id + 1;
-	EACH_CELL(s, p)
-	{
-		int64_t had = of->held.qty[s][p];
-		int     at = chance(3) ? p : (int)chance(MODEL_PLACES);
-
-		if (had == 0 || chance(3) == 0)
-			continue;
-		any = some.named[s][at] = true;
-		some.qty[s][at] = chance(8) ? 1 + chance((unsigned)had) : had + (had < 1000000);
-	}
-	if (any && chance(10))
-		a->lines = some;
-}
-
-/* Never a number for which it matters whether an expired hold was swept already: that is left open. */
-static void count_make(struct ask *a)
-{
-	const struct model *m = run.model;
-
-	move_make(a, ASK_COUNT);
-	EACH_CELL(s, p)
-	{
-		int64_t on_hand = m->available[s][p] + m->reserved[s][p], *counted = &a->lines.qty[s][p];
-
-		if (!a->lines.named[s][p])
-			continue;
-		*counted = chance(6) ? m->reserved[s][p] + m->unswept[s][p] + chance(25) : (int64_t)chance(40);
-		if (s == BIG && chance(2))
-			*counted = MODEL_TOTAL_MAX - chance(4);
-		if (*counted >= m->reserved[s][p] && *counted < m->reserved[s][p] + m->unswept[s][p])
-			*counted = m->reserved[s][p] + m->unswept[s][p];
-		a->expected.named[s][p] = chance(3) == 0;
-		a->expected.qty[s][p] = chance(4) ? on_hand : on_hand == MODEL_TOTAL_MAX ? on_hand - 1 : on_hand + 1;
-	}
-}
-
-static void move_again(struct ask *a)
-{
-	const struct moved *v = &run.model->moved[id_find(run.moves)];
-
-	receipt_make(a);
-	if (!v->made)
-		return;
-	*a = v->ask;
-	if (chance(5) == 0)
-		a->reason++;
-	if (a->other && chance(5) == 0)
-		a->other = (int)chance(2) * (1 + id_find(run.orders));
-}
-
-static void change_make(struct ask *a, enum asked what)
-{
-	*a = (struct ask){.what = what, .id = id_find(run.orders), .ttl_s = ttl_make()};
-	a->wrong = what == ASK_EXTEND && chance(20) == 0;
-}
-
-static void confirm_make(struct ask *a)
-{
-	change_make(a, ASK_CONFIRM);
-}
-
-static void reacquire_make(struct ask *a)
-{
-	change_make(a, ASK_REACQUIRE);
-	for (int i = 0; i < 30 && run.model->order[a->id].state != ORDER_EXPIRED; i++)
-		a->id = id_find(run.orders);
-}
-
-static void release_make(struct ask *a)
-{
-	change_make(a, ASK_RELEASE);
-}
-
-static void extend_make(struct ask *a)
-{
-	change_make(a, ASK_EXTEND);
-}
-
-static void kick_make(struct ask *a)
-{
-	change_make(a, ASK_KICK);
-}
-
-static void settle_make(struct ask *a)
-{
-	change_make(a, ASK_SETTLE);
-	a->force = chance(3) == 0;
-}
-
-static void get_make(struct ask *a)
-{
-	change_make(a, ASK_GET);
+	text_format(&run.told, "\t     \"%sraw %s %s ", client ? "@2 " : "", run.call.method, run.call.path.data);
+	from = run.told.len;
+	text_add(&run.told, run.call.body.data ? run.call.body.data : "");
+	for (size_t i = from; i < run.told.len; i++)
+		if (run.told.data[i] == '"')
+			run.told.data[i] = '\'';
+	text_format(&run.told, " -> %d\",\n", run.answer.status);
 }
 
 /* ---- sent and judged */
 
 static void differs(const struct text *why)
 {
-	run.failed = true;
 	flow_fail("HOLDFAST_MODEL_SEED=%" PRIu64 " step %d\n%.1200s\nsent    %s %s %.1500s\nanswer  %d %.1500s",
 	          run.seed, run.step, why->data ? why->data : "", run.call.method, run.call.path.data,
 	          run.call.body.data ? run.call.body.data : "", run.answer.status,
@@ -338,6 +100,7 @@ static void send_to(int client)
 	struct text why = {0};
 
 	client_call(&run.client[client], &run.call, &run.answer);
+	call_tell(client);
 	if (!expect_form(&run.call, &run.answer, &why))
 		differs(&why);
 	text_fini(&why);
@@ -345,53 +108,128 @@ static void send_to(int client)
 
 static void send(void)
 {
-	send_to((int)chance((unsigned)run.clients));
+	send_to((int)any((unsigned)run.clients));
 }
 
-static void ask_run(void (*make)(struct ask *a))
+/* Sends the call until the answer meets, for so long. */
+static void send_until(int wait_ms, bool (*meets)(int a, int b, struct text *why), int a, int b)
+{
+	struct text why = {0};
+	int64_t     from = clock_ms();
+	bool        good;
+
+	do {
+		text_reset(&why);
+		send();
+		good = flow_failed() || meets(a, b, &why);
+		if (!good && wait_ms)
+			usleep(APART_US);
+	} while (!good && wait_ms && !patience_is_over(from, wait_ms));
+	if (!good)
+		differs(&why);
+	text_fini(&why);
+	call_fini(&run.call);
+}
+
+/* ---- what there is */
+
+static void waited_note(void)
+{
+	EACH_CELL(s, p)
+	if (run.model->kind[p] == INCOMING && line_next(run.model, s, p, -1) >= 0)
+		run.waited_ms[s] = clock_ms();
+}
+
+/* A lane may go on refusing what nobody waits for any more, for a while. */
+static bool may_lag(const struct ask *a)
+{
+	bool lag = false;
+
+	for (int s = 0; s < MODEL_SKUS; s++)
+		lag |= run.waited_ms[s] && clock_ms() < run.waited_ms[s] + FOR_SALE_MS;
+	return lag && (a->what == ASK_RESERVE || a->what == ASK_REACQUIRE);
+}
+
+static bool sku_meets(int sku, int exactly, struct text *why)
+{
+	return meets_sku(&run.answer, run.model, sku, exactly, why);
+}
+
+static void sku_run(int sku, bool exactly)
+{
+	snprintf(run.call.method, sizeof(run.call.method), "GET");
+	text_format(&run.call.path, "/v1/skus/%s", wire_sku(sku));
+	send_until(exactly ? WAIT_MS : 0, sku_meets, sku, exactly);
+}
+
+static bool line_meets(int sku, int place, struct text *why)
+{
+	return meets_line(&run.answer, run.model, sku, place, why);
+}
+
+static bool order_meets(int id, int unused, struct text *why)
+{
+	int shown = unused;
+
+	return meets_item(run.answer.json, run.model, &shown, why) && shown == id;
+}
+
+static void compare(void)
+{
+	for (int s = 0; s < MODEL_SKUS && !flow_failed(); s++)
+		if (run.model->known[s])
+			sku_run(s, true);
+	EACH_CELL(s, p)
+	if (run.model->kind[p] == INCOMING && run.model->known[s] && !flow_failed()) {
+		wire_line(&run.call, s, p);
+		send_until(WAIT_MS, line_meets, s, p);
+	}
+	for (int id = 0; id < run.model->ids && !flow_failed(); id++)
+		if (order_lives(&run.model->order[id])) {
+			wire_ask(&run.call, &(struct ask){.what = ASK_GET, .id = id}, &run.maker.chance);
+			send_until(WAIT_MS, order_meets, id, 0);
+		}
+}
+
+/* ---- calls */
+
+/* Where a lane may lag a refusal is another one only in its numbers, and what is granted may take a while. */
+static void ask_run(const struct ask *a)
 {
 	struct verdict v;
 	struct text    why = {0};
+	int64_t        from = clock_ms();
+	bool           lags = may_lag(a), good;
 
-	make(&run.ask[0]);
-	wire_ask(&run.call, &run.ask[0], &run.chance);
+	if (lags && a->best_effort)
+		usleep(FOR_SALE_MS * 1000);
+	wire_ask(&run.call, a, &run.maker.chance);
 	send();
-	wire_shown(run.answer.json, &run.ask[0].shown);
-	model_do(run.model, &run.ask[0], &v);
-	if (!run.failed && !wire_meets(&run.answer, &run.ask[0], &v, run.model, &why))
+	meets_shown(run.answer.json, &run.ask[0].shown);
+	model_do(run.model, a, &v);
+	while (!(good = flow_failed() || meets_answer(&run.answer, a, &v, run.model, &why)) && lags &&
+	       (!v.code || run.answer.status == v.status) && !patience_is_over(from, WAIT_MS)) {
+		usleep(APART_US);
+		text_reset(&why);
+		send();
+	}
+	if (!good)
 		differs(&why);
 	text_fini(&why);
+	call_fini(&run.call);
 }
 
-/* The last order of the call takes the place of another, and so on with it. Orders in between would be judged with or
- * without what a replacement leaves over. */
-static int chain_make(int n)
+static void one_run(void)
 {
-	for (int links = (int)chance(4); links > 0 && n < BATCH_MAX; links--, n++) {
-		reserve_make(&run.ask[n]);
-		run.ask[n].other = 1 + run.ask[n - 1].id;
-	}
-	return n;
-}
+	int live = 0;
 
-/* Some orders of the call repeat one before them, which was taken or refused just now. */
-static int batch_make(void)
-{
-	int n = 1 + (int)chance(chance(10) ? 8 : BATCH_MAX);
-
-	for (int i = 0; i < n; i++) {
-		if (chance(8) == 0)
-			reserve_again(&run.ask[i]);
-		else
-			reserve_make(&run.ask[i]);
-		if (i > 0 && chance(10) == 0)
-			run.ask[i] = run.ask[chance((unsigned)i)];
-		if (i > 0 && chance(20) == 0)
-			run.ask[i].id = run.ask[i - 1].id;
-		if (run.model->order[run.ask[i].id].state == ORDER_NONE)
-			run.ask[i].other = 0;
-	}
-	return chain_make(n);
+	for (int id = 0; run.maker.waits && id < run.model->ids; id++)
+		live += order_lives(&run.model->order[id]);
+	if (live > LIVE_MAX)
+		make_end(&run.maker, &run.ask[0]);
+	else
+		make_one(&run.maker, &run.ask[0]);
+	ask_run(&run.ask[0]);
 }
 
 /* One result for each. */
@@ -406,83 +244,58 @@ static void results_judge(int n)
 	result = results ? results->child : NULL;
 	if (run.answer.status != 200 || cJSON_GetArraySize(results) != n)
 		text_add(&why, "a result for each");
-	for (int i = 0; !run.failed && !why.len && i < n; i++, result = result->next) {
-		wire_shown(result, &run.ask[i].shown);
+	for (int i = 0; !flow_failed() && !why.len && i < n; i++, result = result->next) {
+		meets_shown(result, &run.ask[i].shown);
 		model_do(run.model, &run.ask[i], &v);
-		if (!wire_result_meets(result, &run.ask[i], &v, run.model, &why))
+		if (!meets_result(result, &run.ask[i], &v, run.model, &why))
 			break;
 	}
 	if (why.len)
 		differs(&why);
 	text_fini(&why);
+	call_fini(&run.call);
 }
 
-static void batch_run(void)
+static void several_run(bool changes)
 {
-	int n = batch_make();
+	int n = changes ? make_changes(&run.maker, run.ask) : make_batch(&run.maker, run.ask);
 
-	wire_batch(&run.call, run.ask, n, &run.chance);
+	for (int i = 0; i < n; i++)
+		if (may_lag(&run.ask[i])) {
+			usleep(FOR_SALE_MS * 1000);
+			break;
+		}
+	if (n == 0)
+		return;
+	if (changes)
+		wire_changes(&run.call, run.ask, n);
+	else
+		wire_batch(&run.call, run.ask, n, &run.maker.chance);
 	results_judge(n);
-}
-
-/* Confirmations, releases or settlements. Lanes work side by side, so at most one order of the call looks for units. */
-static void changes_run(void)
-{
-	static void (*const makes[])(struct ask *) = {confirm_make, reacquire_make, release_make, settle_make};
-	void (*make)(struct ask *) = makes[chance(LENGTH(makes))];
-	int n = 1 + (int)chance(chance(10) ? 8 : BATCH_MAX), expired = -1;
-
-	for (int i = 0; i < n; i++) {
-		struct ask *a = &run.ask[i];
-
-		make(a);
-		a->wrong = wrong_make();
-		if (i > 0 && chance(10) == 0)
-			*a = run.ask[chance((unsigned)i)];
-		if (a->what == ASK_REACQUIRE && run.model->order[a->id].state == ORDER_EXPIRED)
-			a->id = expired = expired < 0 ? a->id : expired;
-	}
-	wire_changes(&run.call, run.ask, n);
-	results_judge(n);
-}
-
-static void sku_run(int sku, bool exactly)
-{
-	struct text why = {0};
-	int64_t     until = clock_ms() + (exactly ? WAIT_MS : 0);
-	bool        good;
-
-	snprintf(run.call.method, sizeof(run.call.method), "GET");
-	text_format(&run.call.path, "/v1/skus/%s", wire_sku(sku));
-	do {
-		text_reset(&why);
-		send();
-		good = run.failed || wire_sku_meets(&run.answer, run.model, sku, exactly, &why);
-	} while (!good && clock_ms() < until);
-	if (!good)
-		differs(&why);
-	text_fini(&why);
 }
 
 /* Put to each process, so that none has yet to hear of it. */
 static void limit_run(void)
 {
-	int         sku = (int)chance(chance(8) ? LIMITED : MODEL_SKUS);
-	int64_t     limit = chance(2) ? 1 + chance(chance(2) ? 20 : 200) : 0;
-	bool        left_out = chance(8) == 0;
+	int         sku = (int)any(any(8) ? LIMITED : MODEL_SKUS);
+	int64_t     limit = any(2) ? 1 + any(any(2) ? 20 : 200) : 0;
+	bool        left_out = any(8) == 0;
 	int         status;
 	struct text why = {0};
 
+	if (run.maker.waits && any(4))
+		limit = 0;
 	limit = left_out ? run.model->limit[sku] : limit;
 	status = model_limit(run.model, sku, limit) ? 201 : 200;
-	for (int i = 0; i < run.clients && !run.failed; i++, status = 200) {
+	for (int i = 0; i < run.clients && !flow_failed(); i++, status = 200) {
 		call_fini(&run.call);
 		wire_limit(&run.call, sku, limit, left_out);
 		send_to(i);
-		if (!run.failed && !wire_limit_meets(&run.answer, run.model, sku, status, &why))
+		if (!flow_failed() && !meets_limit(&run.answer, run.model, sku, status, &why))
 			differs(&why);
 	}
 	text_fini(&why);
+	call_fini(&run.call);
 }
 
 static void has_run(int sku, int customer, bool exactly)
@@ -493,9 +306,10 @@ static void has_run(int sku, int customer, bool exactly)
 	send();
 	if (exactly)
 		run.model->has_unswept[customer][sku] = 0;
-	if (!run.failed && !wire_has_meets(&run.answer, run.model, sku, customer, &why))
+	if (!flow_failed() && !meets_has(&run.answer, run.model, sku, customer, &why))
 		differs(&why);
 	text_fini(&why);
+	call_fini(&run.call);
 }
 
 static void availability_run(void)
@@ -513,10 +327,103 @@ static void availability_run(void)
 	s = 0;
 	cJSON_ArrayForEach(item,
 	                   cJSON_GetObjectItemCaseSensitive(run.answer.json, "items")) if (s < MODEL_SKUS && !why.len)
-		s += wire_availability_meets(item, run.model, s, &why);
-	if (s != MODEL_SKUS && !run.failed)
+		s += meets_availability(item, run.model, s, &why);
+	if (s != MODEL_SKUS && !flow_failed())
 		differs(&why);
 	text_fini(&why);
+	call_fini(&run.call);
+}
+
+static void line_switch(void)
+{
+	int place = any(3) ? MAIN : PARIS, at = place == MAIN ? PO : BO;
+
+	if (run.model->kind[place] != STOCK)
+		return;
+	if (!run.model->waits_at[place]) {
+		step("raw PUT /v1/locations/%s {'waits_at':'%s'} -> 200 waits_at=%s", wire_place(place), wire_place(at),
+		     wire_place(at));
+		run.model->waits_at[place] = at + 1;
+	} else {
+		step("raw PUT /v1/locations/%s {'waits_at':null} -> 200 !waits_at", wire_place(place));
+		run.model->waits_at[place] = 0;
+	}
+}
+
+/* Of others it is only tried while they are in use, or no place of the kind would be left. */
+static void kind_switch(void)
+{
+	int       place = (int)any(MODEL_PLACES);
+	enum kind kind = (enum kind)any(3);
+	bool      used = model_in_use(run.model, place, kind);
+
+	if ((place == QC || place == PARIS) && any(4))
+		kind = run.model->kind[place] == STOCK ? ASIDE : STOCK;
+	used = model_in_use(run.model, place, kind);
+	if (!used && ((place != QC && place != PARIS) || kind == INCOMING))
+		return;
+	step("raw PUT /v1/locations/%s {'kind':'%s'} -> %s", wire_place(place), meets_kind(kind),
+	     used ? "409 in_use" : "200");
+	if (!used)
+		run.model->kind[place] = kind;
+}
+
+static int64_t last_task(void)
+{
+	return trap_number("SELECT MAX(task_id) FROM job_task");
+}
+
+static void bury(int64_t task)
+{
+	struct text orders = {0};
+
+	for (int id = 0; id < run.model->ids; id++)
+		if (run.model->order[id].claimed)
+			text_format(&orders, " O%d=bury", id);
+	if (orders.len)
+		step("fail %" PRId64 "%s -> 200", task, orders.data);
+	text_fini(&orders);
+	model_task_end(run.model, ORDER_BURIED);
+}
+
+static void tasks_end(void)
+{
+	bool back = any(3) == 0;
+
+	if (run.last == run.first && any(2)) {
+		bury(run.last);
+	} else {
+		for (int64_t task = run.first; task <= run.last; task++)
+			step(back ? "give-back %" PRId64 " -> 200" : "complete %" PRId64 " -> 200", task);
+		model_task_end(run.model, back ? ORDER_CONFIRMED : ORDER_SETTLED);
+	}
+	run.task = 0;
+}
+
+/* For a few steps tasks have all that is ready. A claim may leave something to the next one. */
+static void tasks_begin(void)
+{
+	int n = model_claim(run.model), claimed;
+
+	run.first = last_task() + 1;
+	for (claimed = 0; claimed < n && !flow_failed();
+	     claimed += (int)trap_number("SELECT claimed FROM job_task WHERE task_id = %" PRId64, last_task()))
+		step("claim settle w limit=1000 lease=3600 -> 201");
+	if (claimed != n)
+		flow_fail("%d orders are ready, %d were claimed", n, claimed);
+	step("claim settle w limit=1000 lease=3600 -> 204");
+	run.last = last_task();
+	run.task = n ? 1 + (int)any(TASK_STEPS) : 0;
+}
+
+static void tick_run(void)
+{
+	if (run.task)
+		tasks_end();
+	step("tick %d", MODEL_TICK_S);
+	step("work expire");
+	model_tick(run.model, MODEL_TICK_S);
+	model_sweep(run.model);
 }
 
 /* ---- what happens around the service */
@@ -532,54 +439,74 @@ static void clients_again(void)
 
 static void around_run(void)
 {
-	switch (chance(12)) {
+	switch (any(12)) {
 	case 0:
-		flow_step(run.clients == 2 && chance(2) ? "@2 restart" : "restart");
+		step("%srestart", run.clients == 2 && any(2) ? "@2 " : "");
 		clients_again();
 		break;
 	case 1:
-		flow_step("cut");
+		step("cut");
 		break;
 	default:
 		/* A lane that looked for expired holds of a sku in vain does not look again for 0.1 s. */
 		usleep(110000);
-		model_tick(run.model, TICK_S);
-		flow_step("tick %d", TICK_S);
+		model_tick(run.model, MODEL_TICK_S);
+		step("tick %d", MODEL_TICK_S);
 	}
+}
+
+static void calls_run(void)
+{
+	if (!run.maker.waits && any(100) == 0)
+		around_run();
+	if (any(12) == 0)
+		several_run(false);
+	else if (any(20) == 0)
+		several_run(true);
+	else if (any(10) == 0)
+		sku_run((int)any(MODEL_SKUS), false);
+	else if (any(50) == 0)
+		availability_run();
+	else if (any(25) == 0)
+		limit_run();
+	else if (any(20) == 0)
+		has_run((int)any(MODEL_SKUS), 1 + (int)any(MODEL_CUSTOMERS), false);
+	else
+		one_run();
 }
 
 static void step_run(void)
 {
-	static void (*const makes[])(struct ask *) = {
-		receipt_make,         receipt_make,         adjustment_make, adjustment_make,
-		return_make,          count_make,           count_make,      reserve_make,
-		reserve_make,         reserve_make,         reserve_make,    reserve_make,
-		reserve_make,         reserve_again,        reserve_again,   move_again,
-		confirm_make,         confirm_make,         confirm_make,    release_make,
-		release_make,         release_make,         reacquire_make,  reacquire_make,
-		extend_make,          extend_make,          kick_make,       get_make,
-		split_make,           split_make,           split_make,      split_again,
-		settle_make,          settle_make,          settle_make,     return_of_order_make,
-		return_of_order_make, return_of_order_make, move_again,
-	};
-
-	if (chance(100) == 0)
-		around_run();
-	if (chance(12) == 0)
-		batch_run();
-	else if (chance(20) == 0)
-		changes_run();
-	else if (chance(10) == 0)
-		sku_run((int)chance(MODEL_SKUS), false);
-	else if (chance(50) == 0)
-		availability_run();
-	else if (chance(25) == 0)
-		limit_run();
-	else if (chance(20) == 0)
-		has_run((int)chance(MODEL_SKUS), 1 + (int)chance(MODEL_CUSTOMERS), false);
-	else
-		ask_run(makes[chance(LENGTH(makes))]);
-	call_fini(&run.call);
+	if (run.task && --run.task == 0)
+		tasks_end();
+	switch (run.maker.waits ? any(40) : 40) {
+	case 0:
+		tick_run();
+		break;
+	case 1:
+		line_switch();
+		break;
+	case 2:
+	case 3:
+		kind_switch();
+		break;
+	case 4:
+	case 5:
+	case 6:
+		if (!run.task) {
+			tasks_begin();
+			break;
+		}
+		/* fall through */
+	default:
+		calls_run();
+	}
+	model_settle(run.model);
+	if (!run.maker.waits)
+		return;
+	usleep(APART_US);
+	waited_note();
+	compare();
 }
 
 /* ---- at the end */
@@ -597,14 +524,14 @@ static void orders_compare(void)
 		            cursor.len ? cursor.data : "");
 		send();
 		cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(
-						 run.answer.json,
-						 "items")) if (!why.len && wire_item_meets(item, run.model, &id, &why))
+						 run.answer.json, "items")) if (!why.len &&
+		                                                                meets_item(item, run.model, &id, &why))
 			shown++;
 		next = cJSON_GetObjectItemCaseSensitive(run.answer.json, "next_cursor");
 		text_reset(&cursor);
 		text_add(&cursor, cJSON_IsString(next) ? next->valuestring : "");
 		call_fini(&run.call);
-	} while (cursor.len && !run.failed && !why.len);
+	} while (cursor.len && !flow_failed() && !why.len);
 	for (int i = 0; i < MODEL_IDS; i++)
 		made += run.model->order[i].state != ORDER_NONE;
 	if (shown != made)
@@ -615,60 +542,141 @@ static void orders_compare(void)
 	text_fini(&cursor);
 }
 
+/* Every order that lost units was told so, once for each movement; every one that was served, at least once. */
+static void events_compare(void)
+{
+	static int    arrived[MODEL_IDS], backordered[MODEL_IDS];
+	struct client client;
+	struct answer answer = {0};
+	const cJSON  *event;
+
+	client_open(&client, flow_port(0));
+	client_ask(&client, "GET", "/v1/events?types=reservation.arrived,reservation.backordered&limit=1000", "",
+	           &answer);
+	cJSON_ArrayForEach(event, cJSON_GetObjectItemCaseSensitive(answer.json, "items"))
+	{
+		const cJSON *data = cJSON_GetObjectItemCaseSensitive(event, "data");
+		const char  *type = cJSON_GetObjectItemCaseSensitive(event, "type")->valuestring;
+		int          id = atoi(cJSON_GetObjectItemCaseSensitive(data, "order_id")->valuestring + 1);
+
+		if (strcmp(type, "reservation.arrived") == 0)
+			arrived[id]++;
+		else
+			backordered[id]++;
+	}
+	for (int id = 0; id < run.model->ids; id++) {
+		const struct order *o = &run.model->order[id];
+
+		if (backordered[id] != o->losses)
+			flow_fail("O%d has lost units %d times, events tell of %d", id, o->losses, backordered[id]);
+		if (!o->ask.wish.places && (arrived[id] > 0) != o->served)
+			flow_fail("O%d was served: %d, %d events tell", id, o->served, arrived[id]);
+	}
+	answer_fini(&answer);
+	client_close(&client);
+}
+
 /* With everything swept that has expired, nothing is uncertain any more. */
 static void end_compare(void)
 {
 	flow_step("expire");
 	clients_again();
-	for (int s = 0; s < MODEL_SKUS && !run.failed; s++) {
+	for (int s = 0; s < MODEL_SKUS && !flow_failed(); s++) {
 		sku_run(s, true);
-		call_fini(&run.call);
-		for (int c = 1; c <= MODEL_CUSTOMERS && !run.failed; c++) {
+		for (int c = 1; c <= MODEL_CUSTOMERS && !flow_failed(); c++)
 			has_run(s, c, true);
-			call_fini(&run.call);
-		}
 	}
-	if (!run.failed)
+	if (!flow_failed())
 		orders_compare();
+	if (!flow_failed())
+		events_compare();
 	flow_step("run audit -> 0");
 }
 
-static void model_run(const char *first, const char *second, int steps)
+/* Kinds of places; in a walk about lines there are units of all skus everywhere, and places wait. */
+static void places_begin(void)
 {
-	run.seed = run.chance = number_from("HOLDFAST_MODEL_SEED", 203777);
+	struct ask a = {.what = ASK_RECEIPT, .id = run.maker.moves++};
+
+	run.model->kind[PO] = run.model->kind[BO] = INCOMING;
+	run.model->kind[QC] = ASIDE;
+	for (int p = PO; p <= QC; p++)
+		step("raw PUT /v1/locations/%s {'kind':'%s'} -> 201", wire_place(p), meets_kind(run.model->kind[p]));
+	if (!run.maker.waits)
+		return;
+	for (int p = MAIN; p <= PARIS; p++) {
+		int at = p == MAIN ? PO : BO;
+
+		step("raw PUT /v1/locations/%s {'waits_at':'%s'} -> 201", wire_place(p), wire_place(at));
+		run.model->waits_at[p] = at + 1;
+	}
+	for (int s = 0; s < LIMITED; s++)
+		for (int p = 0; p < MODEL_PLACES; p++) {
+			a.lines.named[s][p] = true;
+			a.lines.qty[s][p] = p == PO ? 8 : p == MAIN ? 4 : 2;
+		}
+	ask_run(&a);
+	model_settle(run.model);
+}
+
+static void told_print(void)
+{
+	size_t from = run.told.len > TOLD_MAX ? run.told.len - TOLD_MAX : 0;
+
+	fprintf(stderr, "HOLDFAST_MODEL_SEED=%" PRIu64 " step %d\n%s", run.seed, run.step, run.told.data + from);
+}
+
+static void model_run(const char *first, const char *second, int steps, uint64_t lines)
+{
+	run.seed = run.maker.chance = number_from("HOLDFAST_MODEL_SEED", lines ? lines : 203777);
 	steps = (int)number_from("HOLDFAST_MODEL_STEPS", (uint64_t)steps);
 	printf("model: HOLDFAST_MODEL_SEED=%" PRIu64 " HOLDFAST_MODEL_STEPS=%d\n", run.seed, steps);
 	fflush(stdout);
-	run.model = mem_alloc(sizeof(*run.model));
+	run.maker.model = run.model = mem_alloc(sizeof(*run.model));
+	run.maker.waits = lines;
 	flow_begin();
-	flow_step("serve %s", first);
+	step("serve %s", first);
 	if (second)
-		flow_step("second %s", second);
+		step("second %s", second);
 	run.clients = second ? 2 : 1;
 	for (int i = 0; i < run.clients; i++)
 		client_open(&run.client[i], flow_port(i));
 	cr_assert(!second || flow_port(0) != flow_port(1), "both programs say the same port");
-	for (; run.step < steps && !run.failed && run.orders < MODEL_IDS - BATCH_MAX; run.step++)
+	places_begin();
+	for (; run.step < steps && !flow_failed() && run.maker.orders < MODEL_IDS - MAKE_MAX; run.step++)
 		step_run();
+	if (flow_failed())
+		told_print();
 	end_compare();
 	answer_fini(&run.answer);
 	flow_end();
+	text_fini(&run.told);
 	free(run.model);
 }
 
 Test(model, one_process)
 {
-	model_run("--lanes 2", NULL, STEPS);
+	model_run("--lanes 2", NULL, STEPS, 0);
 }
 
 /* Equal slot numbers cost speed only; and neither process knows what the other one does. */
 Test(model, two_processes_of_one_slot)
 {
-	model_run("--lanes 2", "--lanes 2", STEPS / 3);
+	model_run("--lanes 2", "--lanes 2", STEPS / 3, 0);
 }
 
 /* While a job sweeps: no answer is another one for it. */
 Test(model, swept_meanwhile)
 {
-	model_run("--lanes 2 --jobs=expire", "--lanes 1 --slot 7", STEPS / 3);
+	model_run("--lanes 2 --jobs=expire", "--lanes 1 --slot 7", STEPS / 3, 0);
+}
+
+Test(model, lines)
+{
+	model_run("--lanes 2", "--lanes 2 --slot 4", STEPS_OF_LINES, 1);
+}
+
+Test(model, lines_again)
+{
+	model_run("--lanes 2", "--lanes 2 --slot 4", STEPS_OF_LINES, 2);
 }

@@ -57,7 +57,21 @@ bool refuse_skus(const bool *wrong, const char *code, const struct ask *ask, str
 		fault_set(out, s, p, 0, 0);
 	if (ask->wish.places && wrong[ask->wish.sku])
 		out->wish = &ask->wish;
+	for (int i = 0; i < ask->ends; i++)
+		if (wrong[ask->end[i].sku]) {
+			fault_set(out, ask->end[i].sku, ask->end[i].from, 0, 0);
+			fault_set(out, ask->end[i].sku, ask->end[i].to, 0, 0);
+		}
 	if (has_fault(out))
 		refuse(out, 422, code);
 	return has_fault(out);
+}
+
+bool refuse_unknown(const struct model *m, const struct ask *ask, struct verdict *out)
+{
+	bool unknown[MODEL_SKUS];
+
+	for (int s = 0; s < MODEL_SKUS; s++)
+		unknown[s] = !m->known[s];
+	return refuse_skus(unknown, "unknown_sku", ask, out);
 }

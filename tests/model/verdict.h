@@ -16,5 +16,7 @@ void faults_named(struct verdict *out, const char *first, const char *second);
 bool has_fault(const struct verdict *out);
 /* The lines of `wrong` skus are at fault, if there are any. */
 bool refuse_skus(const bool *wrong, const char *code, const struct ask *ask, struct verdict *out);
+/* Lines of skus of which nothing is known. */
+bool refuse_unknown(const struct model *m, const struct ask *ask, struct verdict *out);
 
 #endif
