@@ -2,7 +2,7 @@
  *
  * One client, so that there is one order of things and the model is exact. In a walk about lines orders that wait are
  * served in the background: behind each call there is shown what there is, the units of every sku, every line, every
- * live order, and the service has 10 s to come to agree. HOLDFAST_MODEL_SEED repeats a run, HOLDFAST_MODEL_STEPS makes
+ * live order, and the service has 10 s to come to agree. TEST_MODEL_SEED repeats a run, TEST_MODEL_STEPS makes
  * it longer or shorter. The first answer that differs ends the run, which is then printed as a flow. */
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
@@ -89,7 +89,7 @@ static void call_tell(int client)
 
 static void differs(const struct text *why)
 {
-	flow_fail("HOLDFAST_MODEL_SEED=%" PRIu64 " step %d\n%.1200s\nsent    %s %s %.1500s\nanswer  %d %.1500s",
+	flow_fail("TEST_MODEL_SEED=%" PRIu64 " step %d\n%.1200s\nsent    %s %s %.1500s\nanswer  %d %.1500s",
 	          run.seed, run.step, why->data ? why->data : "", run.call.method, run.call.path.data,
 	          run.call.body.data ? run.call.body.data : "", run.answer.status,
 	          run.answer.body.data ? run.answer.body.data : "");
@@ -623,14 +623,14 @@ static void told_print(void)
 {
 	size_t from = run.told.len > TOLD_MAX ? run.told.len - TOLD_MAX : 0;
 
-	fprintf(stderr, "HOLDFAST_MODEL_SEED=%" PRIu64 " step %d\n%s", run.seed, run.step, run.told.data + from);
+	fprintf(stderr, "TEST_MODEL_SEED=%" PRIu64 " step %d\n%s", run.seed, run.step, run.told.data + from);
 }
 
 static void model_run(const char *first, const char *second, int steps, uint64_t lines)
 {
-	run.seed = run.maker.chance = number_from("HOLDFAST_MODEL_SEED", lines ? lines : 203777);
-	steps = (int)number_from("HOLDFAST_MODEL_STEPS", (uint64_t)steps);
-	printf("model: HOLDFAST_MODEL_SEED=%" PRIu64 " HOLDFAST_MODEL_STEPS=%d\n", run.seed, steps);
+	run.seed = run.maker.chance = number_from("TEST_MODEL_SEED", lines ? lines : 203777);
+	steps = (int)number_from("TEST_MODEL_STEPS", (uint64_t)steps);
+	printf("model: TEST_MODEL_SEED=%" PRIu64 " TEST_MODEL_STEPS=%d\n", run.seed, steps);
 	fflush(stdout);
 	run.maker.model = run.model = mem_alloc(sizeof(*run.model));
 	run.maker.waits = lines;
