@@ -30,9 +30,12 @@ int schema_files_latest(const struct schema_files *files)
 
 bool schema_statement(const char **text, struct text *statement)
 {
-	const char *end = strstr(*text, ";\n\n");
-	size_t      len = end ? (size_t)(end - *text) : strlen(*text);
+	const char *end;
+	size_t      len;
 
+	*text += strspn(*text, "; \t\r\n");
+	end = strstr(*text, ";\n\n");
+	len = end ? (size_t)(end - *text) : strlen(*text);
 	text_reset(statement);
 	text_bytes(statement, *text, len);
 	*text += end ? len + strlen(";\n\n") : len;
@@ -46,8 +49,10 @@ const char *schema_statement_of(const char *statement, const char *words, char t
 	const char *at = statement;
 	size_t      len;
 
-	while (*at == '\n' || strncmp(at, "--", 2) == 0)
-		at += strcspn(at, "\n") + (at[strcspn(at, "\n")] != '\0');
+	while (strncmp(at, "--", 2) == 0) {
+		at += strcspn(at, "\n");
+		at += strspn(at, "\n");
+	}
 	if (strncmp(at, words, strlen(words)) != 0)
 		return NULL;
 	at += strlen(words);

@@ -17,7 +17,7 @@
 enum { PATIENCE_MS = 60000, PAUSE_US = 500000, LOOKS = 10, TOLD_MAX = 3 };
 enum { TABLE_EXISTS = 1050, KEY_EXISTS = 1062 }; /* errors of MariaDB */
 
-static void (*progress)(int64_t done); /* NULL: nobody is told */
+static void (*progress)(int64_t done); /* NULL: none */
 static int64_t     done;               /* what it was told */
 static int64_t     turn = TIME_NONE;   /* the row of whose turn it is, as we left it; TIME_NONE: there is none */
 static bool        others;             /* another migration is at work */

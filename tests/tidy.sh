@@ -39,7 +39,7 @@ forbid '#include <openssl/ssl' "$(but 'api/http/tls\.c')" 'TLS of connections st
 forbid '#include "engine/(lane/(lane|batch|balance|decide|fence|blocked)|read/(reader|list)|db/mariadbd)\.h"' "$(only 'api|jobs')" 'lanes, readers and the private server are the engine'"'"'s own'
 forbid '#include "(engine/db/statement|statements)\.h"|\b(SELECT|INSERT INTO|UPDATE|DELETE FROM) [a-z]' "$(only api)" 'SQL is no matter of the api'
 
-# SQL stands in .sql files. What is left in C are settings of a session and the schema's own table.
+# SQL stands in .sql files. What is left in C are settings of a session, the schema's own table and its comparison.
 forbid '"(SELECT|INSERT|UPDATE|DELETE) [^"]*(stock_slot|reservation|movement|task|lane)' "$ours" 'SQL in C'
 # Calls that have a better one.
 forbid '\b(sprintf|strncpy|gets|atol|alloca|assert\(0\))\(' "$ours" 'use snprintf, memcpy, strtoll'

@@ -163,7 +163,7 @@ Test(adopt, older_versions_and_steps_that_were_cut_are_refused)
 	flow_end();
 }
 
-/* What a program of version `needed` says of the database where it connects; "": it is let in. */
+/* A program of version `needed` says these words where it connects; "": it is let in. */
 static void finds(struct scratch *s, int needed, const char *words)
 {
 	struct db_target to = s->target;
