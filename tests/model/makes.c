@@ -528,7 +528,7 @@ void make_one(struct maker *k, struct ask *a)
 		{1, get_make},       {4, settle_make},
 	};
 	static const struct making of_lines[] = {
-		{5, loss_make},    {3, arrival_make}, {1, transfer_make}, {2, reserve_make}, {2, told_make},
+		{5, loss_make},    {3, arrival_make}, {1, transfer_make}, {2, reserve_make}, {4, told_make},
 		{2, replace_make}, {1, confirm_make}, {1, split_make},    {2, claimed_make}, {1, settle_make},
 	};
 
