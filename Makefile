@@ -13,7 +13,7 @@ bench: PACKAGES += redis-server
 B       ?= build
 AWK     ?= awk
 PREFIX  ?= /usr/local
-TEST_JOBS ?= 10
+TEST_JOBS ?= 12
 CFLAGS  ?= -O2 -g
 override CFLAGS += -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -I. -I$(B)/gen -isystem /usr/include/mariadb -MMD -MP
 # Hardening, as far as the compiler takes it; FORTIFY wants an optimizer, and a sanitizer has checks of its own.

@@ -63,7 +63,7 @@ Test(pause, odd_reasons_are_escaped_in_the_log)
 	flow_begin();
 	flow_steps("raw PUT /v1/jobs/expire {'paused':true,'reason':'a\\u009b31m \\u202e\\u2067 \\u007f \\u00e9 z'}"
 	           " -> 200",
-	           "wait raw GET /metrics -> 200 ~holdfast_job_paused{job=expire,scope=database} '~} 1'");
+	           "wait raw GET /readyz?verbose -> 200 '~job expire'");
 	flow_said(&said);
 	cr_expect(strstr(said.data, "a\\u009b31m \\u202e\\u2067 \\u007f \xc3\xa9 z"), "%s", said.data);
 	flow_end();

@@ -6,6 +6,7 @@
  * it longer or shorter. The first answer that differs ends the run, which is then printed as a flow. */
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
+#include "tests/kit/drill.h"
 #include "tests/kit/patience.h"
 #include "tests/lang/expect.h"
 #include "tests/lang/trap.h"
@@ -676,7 +677,7 @@ Test(model, lines)
 	model_run("--lanes 2", "--lanes 2 --slot 4", STEPS_OF_LINES, 1);
 }
 
-Test(model, lines_again)
+Test(model, lines_again, DRILL)
 {
 	model_run("--lanes 2", "--lanes 2 --slot 4", STEPS_OF_LINES, 2);
 }
