@@ -66,7 +66,7 @@ static void ops_ended(evutil_socket_t fd, short what, void *arg)
 	loop_run(((struct service *)arg)->requests.loop);
 }
 
-/* No client is left: nobody is waited for. A request whose client was cut off has its deadline, which a tick sees. */
+/* No client is left, so the drain ends. A request whose client was cut off has its deadline, which a tick sees. */
 static void emptied(void *arg)
 {
 	struct service *s = arg;

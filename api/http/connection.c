@@ -69,7 +69,7 @@ struct connections {
 	size_t                    bytes;    /* bytes held and unsent, over all connections */
 	int                       in_a_row; /* clients accepted since accept_on */
 	bool                      full;     /* no client is accepted before a place is free */
-	void (*emptied)(void *arg);         /* told when no client is left, after connections_last; NULL: nobody is */
+	void (*emptied)(void *arg);         /* called when no client is left, after connections_last; may be NULL */
 	void   *emptied_arg;
 	int64_t cut;
 };
