@@ -1,10 +1,11 @@
 -- Jobs: paused, resumed, listed with what they have to do.
 
 -- name: job_pause
--- A pause that goes on keeps its beginning. A row, whether it changes or not, is found by its key.
-UPDATE job SET since = IF({paused}, IF(paused, since, UTC_TIMESTAMP(3)), NULL), paused = {paused},
-               reason = {error}, by_name = {by}
- WHERE job = {kind};
+-- A pause that goes on keeps its beginning. A row that is missing is made.
+INSERT INTO job (job, paused, reason, by_name, since)
+VALUES ({kind}, {paused}, {error}, {by}, IF({paused}, UTC_TIMESTAMP(3), NULL))
+    ON DUPLICATE KEY UPDATE since = IF({paused}, IF(paused, since, UTC_TIMESTAMP(3)), NULL), paused = {paused},
+                            reason = {error}, by_name = {by};
 
 -- name: job_is_paused
 SELECT paused FROM job WHERE job = {kind};

@@ -40,6 +40,20 @@ Test(pause, said_again)
 	     PAUSE("expire") "200 since=~0");
 }
 
+/* The row of a job may be missing, as in a database that was restored in part. */
+Test(pause, whose_row_is_missing)
+{
+	flow(THREE,
+	     "sql      DELETE FROM job -> ",
+	     PAUSE("settle") "200 paused=true since=~0",
+	     "run      work settle --once      -> 0 ~paused",
+	     STATES "2,3",
+	     RESUME("settle") "200 paused=false !since",
+	     PAUSE("expire") "200 paused=true",
+	     "run      work settle --once      -> 0",
+	     STATES "3,3");
+}
+
 Test(pause, of_workers)
 {
 	flow(THREE,

@@ -137,7 +137,6 @@ static const struct {
          "task_prolong "},
 	{"It sets the one row of the job, which was there from the beginning, to what was asked for; the later of two "
          "wins.",
-         " job_pause "},
 	{"Never on a cluster.", " tune_make tune_drop "},
 };
 
