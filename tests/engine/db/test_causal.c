@@ -135,8 +135,6 @@ static const struct {
          "of them is undone.",
          " process_sweep counters_take watch_claim watch_keep watch_leave watch_wish webhook_claim webhook_ask "
          "task_prolong "},
-	{"It sets the one row of the job, which was there from the beginning, to what was asked for; the later of two "
-         "wins.",
 	{"Never on a cluster.", " tune_make tune_drop "},
 };
 
