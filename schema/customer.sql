@@ -3,7 +3,7 @@
 -- The skus whose limit was set, changed or removed, each with the number of its last change.
 CREATE TABLE sku_limit (
   number BIGINT NOT NULL, -- grows with each change: a process that knows all changes up to one asks for those behind it
-  sku_id INT UNSIGNED NOT NULL,
+  sku_id INT UNSIGNED NOT NULL, -- a sku has one row, that of its last change
   PRIMARY KEY (number),
   UNIQUE KEY sku (sku_id)
 ) ENGINE=InnoDB;
@@ -13,7 +13,7 @@ CREATE TABLE sku_limit (
 -- from the moment in which it is set.
 CREATE TABLE customer_units (
   customer VARBINARY(64) NOT NULL, -- the code that orders name
-  sku_id   INT UNSIGNED NOT NULL,
-  units    BIGINT NOT NULL,
+  sku_id   INT UNSIGNED NOT NULL,  -- a limit is of one sku, over all locations
+  units    BIGINT NOT NULL,        -- their sum, so that an order looks at one row
   PRIMARY KEY (customer, sku_id)
 ) ENGINE=InnoDB;

@@ -29,7 +29,7 @@ VALUES (1, 0, 7, 1, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)));
 -- The last event row of each writer that was removed; no row: none was. A table of its own: the owner of a writer
 -- writes its row in log_writer for every transaction, and events may be removed on another node.
 CREATE TABLE log_floor (
-  writer_id   INT UNSIGNED NOT NULL,
+  writer_id   INT UNSIGNED NOT NULL,    -- the writer of the removed rows
   floor_no    BIGINT UNSIGNED NOT NULL, -- event_no of that row
   floor_stamp BIGINT NOT NULL,          -- stamp of that row
   PRIMARY KEY (writer_id)

@@ -3,7 +3,7 @@
 
 -- A row for each sku and location whose level was not always `above`; without a row it is.
 CREATE TABLE level (
-  sku_id      INT UNSIGNED NOT NULL,
+  sku_id      INT UNSIGNED NOT NULL,     -- the sku that is watched
   location_id INT UNSIGNED NOT NULL,     -- 0: over all locations
   level       TINYINT UNSIGNED NOT NULL, -- 1 above, 2 low, 3 out
   low         BIGINT NULL,               -- at or below this threshold the level is `low`; NULL: there is none
@@ -13,8 +13,8 @@ CREATE TABLE level (
 
 -- Spots of `level` whose threshold was set, until the watcher has looked at them.
 CREATE TABLE level_asked (
-  sku_id      INT UNSIGNED NOT NULL,
-  location_id INT UNSIGNED NOT NULL,
+  sku_id      INT UNSIGNED NOT NULL,    -- these two: the spot, a row of `level`
+  location_id INT UNSIGNED NOT NULL,    -- 0: over all locations
   -- Grows with each time, so that a threshold which is set anew during a look is looked at again.
   asked       BIGINT UNSIGNED NOT NULL,
   PRIMARY KEY (sku_id, location_id)

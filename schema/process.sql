@@ -22,7 +22,7 @@ CREATE TABLE process (
 
 -- Totals of processes without /metrics, until a service takes them over.
 CREATE TABLE counter (
-  name   VARBINARY(32) NOT NULL, -- engine/base/counters.def
-  total  BIGINT UNSIGNED NOT NULL,
+  name   VARBINARY(32) NOT NULL,   -- engine/base/counters.def
+  total  BIGINT UNSIGNED NOT NULL, -- what no service has taken over yet
   PRIMARY KEY (name)
 ) ENGINE=InnoDB;

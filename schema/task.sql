@@ -8,9 +8,9 @@ CREATE TABLE job_task (
   state       TINYINT UNSIGNED NOT NULL,  -- jobs/task_states.def
   lease_until DATETIME(3) NOT NULL,       -- from then on the reaper may free the orders
   claimed     INT UNSIGNED NOT NULL,      -- orders of the batch; all counts are of orders
-  completed   INT UNSIGNED NOT NULL,
-  failed      INT UNSIGNED NOT NULL,
-  created_at  DATETIME(3) NOT NULL,
+  completed   INT UNSIGNED NOT NULL,      -- those that the worker has done
+  failed      INT UNSIGNED NOT NULL,      -- those that the worker could not do
+  created_at  DATETIME(3) NOT NULL,       -- the time of the claim
   ended_at    DATETIME(3) NULL,           -- NULL: the task is open
   -- Drawn by chance for the claim. A worker that did not hear the result of its claim finds its task by this number.
   mark        BIGINT UNSIGNED NULL,
@@ -21,8 +21,8 @@ CREATE TABLE job_task (
 
 -- Orders that a split took from the task that had claimed them.
 CREATE TABLE task_lost (
-  task_id   BIGINT UNSIGNED NOT NULL,
-  order_id  VARBINARY(64) NOT NULL,
+  task_id   BIGINT UNSIGNED NOT NULL, -- the task that had claimed the order
+  order_id  VARBINARY(64) NOT NULL,   -- its worker is told that this order is gone
   PRIMARY KEY (task_id, order_id)
 ) ENGINE=InnoDB;
 

@@ -2,8 +2,8 @@
 
 -- The sums of promises: a row for each sku at an incoming location.
 CREATE TABLE promise (
-  sku_id      INT UNSIGNED NOT NULL,
-  location_id INT UNSIGNED NOT NULL,
+  sku_id      INT UNSIGNED NOT NULL,    -- the sku that is promised
+  location_id INT UNSIGNED NOT NULL,    -- the incoming location at which its units lie
   booked      BIGINT NOT NULL,          -- units of the sum that have arrived and are not handed out yet
   -- Every change of the sum of the slots there changes this first, so that no two changes judge the same sum;
   -- reservations leave the sum as it is.
@@ -13,9 +13,9 @@ CREATE TABLE promise (
 
 -- The lines of live reservations at incoming locations, one row a line, and no other lines.
 CREATE TABLE waiting_line (
-  reservation_id BIGINT UNSIGNED NOT NULL,
-  sku_id         INT UNSIGNED NOT NULL,
-  location_id    INT UNSIGNED NOT NULL,
+  reservation_id BIGINT UNSIGNED NOT NULL,  -- the reservation that has the line
+  sku_id         INT UNSIGNED NOT NULL,     -- the sku that the line waits for
+  location_id    INT UNSIGNED NOT NULL,     -- the incoming location
   held           TINYINT UNSIGNED NOT NULL, -- 1: the reservation is held; 0: it is confirmed or buried
   -- The time of the first confirmation, of a held one that of its making, unless the client told another.
   waits_since    DATETIME(3) NOT NULL,
@@ -29,13 +29,13 @@ CREATE TABLE waiting_line (
 
 -- Arrivals that are not handed out whole: one row for each sku and pair of ends, until nothing is left.
 CREATE TABLE arrival_open (
-  movement_no BIGINT UNSIGNED NOT NULL,
-  sku_id      INT UNSIGNED NOT NULL,
-  from_id     INT UNSIGNED NOT NULL,
-  to_id       INT UNSIGNED NOT NULL,
-  units       BIGINT NOT NULL,       -- what is left; summed by sku and from_id this is `booked` of the promise
-  writer_id   INT UNSIGNED NOT NULL, -- until due_at this writer alone hands it out
-  due_at      DATETIME(3) NOT NULL,
+  movement_no BIGINT UNSIGNED NOT NULL, -- the arrival
+  sku_id      INT UNSIGNED NOT NULL,    -- the sku that has arrived
+  from_id     INT UNSIGNED NOT NULL,    -- the incoming location, whose waiting lines get the units
+  to_id       INT UNSIGNED NOT NULL,    -- the location at which the units are
+  units       BIGINT NOT NULL,          -- what is left; summed by sku and from_id this is `booked` of the promise
+  writer_id   INT UNSIGNED NOT NULL,    -- until due_at this writer alone hands it out
+  due_at      DATETIME(3) NOT NULL,     -- from then on any writer may hand it out
   PRIMARY KEY (movement_no, sku_id, from_id, to_id),
-  KEY of_sku (sku_id, to_id)         -- what is left for a sku at a location
+  KEY of_sku (sku_id, to_id)            -- what is left for a sku at a location
 ) ENGINE=InnoDB;

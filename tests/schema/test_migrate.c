@@ -354,11 +354,13 @@ Test(migrate, nobody_commits_without_these_tables)
 	           "reserve L1 A=1              -> 201",
 	           "mark",
 	           "sql RENAME TABLE log_writer TO x, job_task TO y, reservation_part TO z",
+	           "start R reap --every 1",
 	           "race 14 receipt M9 A +1 || count M8 A=1000 || reserve N1 A=1 || reserve N2 A=2 replaces=L1"
 	           " || reserve N3 A=1 confirm=true replaces=C3 || confirm L1 || release L1 || extend L1 ttl=60"
 	           " || split C3 P1 A=1 || settle C3 || kick B1 || claim settle w2 || complete 1 || heartbeat 1"
 	           " -> *x 503 | *x 422 nothing_left",
-	           "run reap                    -> 69",
+	           "signal R KILL",
+	           "end R                       -> 137 ~job_failed",
 	           "run kick B1                 -> 69",
 	           "run purge --keep 1          -> 69",
 	           "sql RENAME TABLE x TO log_writer, y TO job_task, z TO reservation_part",
