@@ -2,12 +2,12 @@
 # Debian packages: of `make run`, then of the rest. Tests take the user mysql and the plugin of PAM of mariadb-server.
 PACKAGES = gcc libc6-dev make libmariadb-dev mariadb-server-core mariadb-client-core libevent-dev libcjson-dev libcsv-dev libssl-dev \
   libcurl4-openssl-dev ca-certificates curl
-test check check-long coverage fault soak contract demo: PACKAGES += libcriterion-dev libfaketime python3
-check coverage fuzz: PACKAGES += clang libclang-rt-14-dev llvm
+test check-programs check-long coverage fault soak contract demo: PACKAGES += libcriterion-dev libfaketime python3
+check-programs coverage fuzz: PACKAGES += clang libclang-rt-14-dev llvm
 cluster: PACKAGES += libcriterion-dev libfaketime python3 mariadb-server galera-4 rsync lsof iproute2 nftables
-check: PACKAGES += valgrind git mawk gawk busybox mariadb-server galera-4 rsync lsof iproute2 nftables
-check check-long pictures: PACKAGES += chromium chromium-driver python3-selenium
-check contract: PACKAGES += python3-yaml python3-jsonschema
+check-programs: PACKAGES += valgrind git mawk gawk busybox mariadb-server galera-4 rsync lsof iproute2 nftables
+check-programs check-long pictures: PACKAGES += chromium chromium-driver python3-selenium
+check-programs contract: PACKAGES += python3-yaml python3-jsonschema
 bench: PACKAGES += redis-server
 
 B       ?= build
@@ -34,7 +34,7 @@ TESTS    = $(filter-out tests/bench/% tests/fuzz/%,$(sort $(wildcard tests/*.c t
 
 MAKEFLAGS += $(if $(filter 0,$(MAKELEVEL)),--jobs=$(shell nproc))
 
-.PHONY: all run test check check-long coverage pictures fuzz contract bench scale demo fault soak cluster tidy install deb install-packages generated clean help ALWAYS
+.PHONY: all run test check check-programs check-beside check-long coverage pictures fuzz contract bench scale demo fault soak cluster tidy install deb install-packages generated clean help ALWAYS
 .DELETE_ON_ERROR:
 all: $(B)/holdfast
 
@@ -60,26 +60,33 @@ test: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast $(B)/test
 	@HOLDFAST_BIN=$(B)/holdfast $(B)/test --jobs $(TEST_JOBS) $(FILTER:%=--filter '%')
 
-SANITIZED = CC=clang CFLAGS='-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all $(FUZZER)'
-check: export TSAN_OPTIONS = halt_on_error=1
-# Criterion does not see how a test's process ends: what leaked there is in the reports.
-check: install-packages
+SANITIZED = B=build/asan CC=clang CFLAGS='-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all $(FUZZER)'
+check-programs: install-packages
+	@$(MAKE) --no-print-directory $(B)/holdfast
+	@$(MAKE) --no-print-directory $(SANITIZED) build/asan/holdfast build/asan/test $(FUZZ:%=build/asan/fuzz/%)
+	@$(MAKE) --no-print-directory B=build/tsan CC=clang CFLAGS='-O1 -g -fsanitize=thread' build/tsan/holdfast
+
+# All tests under the sanitizers keep most of the machine at work. What needs little of it runs beside them, and is
+# shown behind them. Criterion does not see how a test's process ends: what leaked there is in the reports.
+check: check-programs
 	tests/tidy.sh
 	tests/rooms.py
 	@set -e; for awk in mawk 'gawk --posix' 'busybox awk'; do to=build/awk/$${awk%% *}; \
 	  $(MAKE) --no-print-directory B=$$to AWK="$$awk" generated; diff -r build/awk/mawk $$to; done
-	@$(MAKE) --no-print-directory B=build/asan $(SANITIZED) build/asan/holdfast build/asan/test $(FUZZ:%=build/asan/fuzz/%)
 	rm -f build/asan/report.*
-	ASAN_OPTIONS=log_path=build/asan/report:quarantine_size_mb=8 HOLDFAST_BIN=build/asan/holdfast TEST_DRILLS=1 \
-	  build/asan/test --jobs $(TEST_JOBS)
+	@$(MAKE) --no-print-directory check-beside > build/check-beside.log 2>&1 & beside=$$!; status=0; \
+	  ASAN_OPTIONS=log_path=build/asan/report:quarantine_size_mb=8 HOLDFAST_BIN=build/asan/holdfast TEST_DRILLS=1 \
+	  build/asan/test --jobs $(TEST_JOBS) || status=1; \
+	  wait $$beside || status=1; cat build/check-beside.log; exit $$status
 	! cat build/asan/report.* 2>/dev/null
+
+check-beside: export TSAN_OPTIONS = halt_on_error=1
+check-beside:
 	tests/fuzz/run.sh build/asan 0 $(FUZZ)
 	tests/contract/contract.py --holdfast build/asan/holdfast
-	@$(MAKE) --no-print-directory B=build/tsan CC=clang CFLAGS='-O1 -g -fsanitize=thread' build/tsan/holdfast
-	@$(MAKE) --no-print-directory $(B)/holdfast
-	HOLDFAST_BIN=build/tsan/holdfast build/asan/test --jobs $(TEST_JOBS) \
+	HOLDFAST_BIN=build/tsan/holdfast build/asan/test --jobs 4 \
 	  --filter '@(concurrency|replay|batch|reservation_state|restart|worker|exec|reap)/*'
-	HOLDFAST_BIN=tests/memcheck.sh build/asan/test --jobs $(TEST_JOBS) --filter '@(reservation|batch)/*'
+	HOLDFAST_BIN=tests/memcheck.sh build/asan/test --jobs 4 --filter '@(reservation|batch)/*'
 
 check-long: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast
@@ -96,7 +103,7 @@ pictures: install-packages
 
 fuzz: FUZZER = -fsanitize=fuzzer-no-link
 fuzz: install-packages
-	@$(MAKE) --no-print-directory B=build/fuzz $(SANITIZED) build/fuzz/holdfast \
+	@$(MAKE) --no-print-directory $(SANITIZED) B=build/fuzz build/fuzz/holdfast \
 	  $(patsubst %,build/fuzz/fuzz/%,$(or $(FUZZ_TARGET),$(FUZZ)))
 	tests/fuzz/run.sh build/fuzz $(or $(FUZZ_S),60) $(or $(FUZZ_TARGET),$(FUZZ))
 
@@ -159,8 +166,9 @@ $(B)/holdfast: $(B)/obj/main.o $(OBJECTS)
 $(B)/bench-holdfast: | $(B)/bench-trips.so
 $(B)/bench-trips.so: tests/bench/preload/trips.c
 	@mkdir -p $(@D) && $(CC) $(CFLAGS) -shared -fPIC -o $@ $<
-# Tests wait for others: a third of the compiler's time is worth more than their speed.
-$(TESTS:%.c=$(B)/obj/%.o): override CFLAGS += -O0 -U_FORTIFY_SOURCE
+# Tests wait for others: a third of the compiler's time is worth more than their speed. The sanitizers look at the program.
+TEST_FLAGS := -O0 -U_FORTIFY_SOURCE $(if $(findstring -fsanitize,$(CFLAGS)),-fno-sanitize=all -DSANITIZED=1)
+$(TESTS:%.c=$(B)/obj/%.o): override CFLAGS += $(TEST_FLAGS)
 $(B)/test: $(TESTS:%.c=$(B)/obj/%.o) $(OBJECTS) $(B)/obj/commands.o
 	$(link) -lcriterion
 $(B)/bench-holdfast: $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/bench/*.c)) $(filter $(B)/obj/engine/%,$(OBJECTS)) $(filter $(B)/obj/schema/%,$(OBJECTS))

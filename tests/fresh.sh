@@ -62,11 +62,9 @@ checkout_for() {    # USER
 	mkdir "$to" && git archive HEAD | tar -x -C "$to" && objects_for "$1" "$to/build" &&
 		chroot "$root" chown -R "$1:" "${to#"$root"}"
 }
-# A user compiles the program as root did. The objects of the tests, which no user can compile otherwise, are root's.
+# A user would compile what root has compiled: what root made is there, and has to be linked.
 objects_for() {    # USER FOLDER
-	local from
-	from=$root$(home_of root)/holdfast/build
-	[ "$1" = root ] || { mkdir -p "$2/obj" && cp -a "$from/gen" "$2" && cp -a "$from/obj/tests" "$2/obj"; }
+	[ "$1" = root ] || { mkdir "$2" && cp -a "$root$(home_of root)/holdfast/build"/{gen,obj} "$2"; }
 }
 # The README's first command and first calls, then Ctrl-C. A port that is free stands for 8080.
 newcomer() {

@@ -1,6 +1,7 @@
 /* test_clock.c - clocks that are off: a worker's machine an hour ahead or behind, a database whose clock was ahead or
  * is set under a service. */
 #include "tests/lang/flow.h"
+#include "tests/kit/program.h"
 #include "tests/kit/server.h"
 #include "tests/lang/steps.h"
 
@@ -12,18 +13,6 @@
 /* ---- the clock of the worker's machine is an hour off */
 
 /* The sanitizers do not bear another library before them. */
-#if defined(__SANITIZE_ADDRESS__)
-enum { SANITIZED = 1 };
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-enum { SANITIZED = 1 };
-#else
-enum { SANITIZED = 0 };
-#endif
-#else
-enum { SANITIZED = 0 };
-#endif
-
 static bool clock_shift(const char *offset)
 {
 	glob_t found;

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 enum { LOOK_US = 100000, MEAN_LOOKS = 10, WORK_LOOKS = 5, WORK_STEPS = 500000, WORK_US = 700 };
+enum { PAUSE_LEAST_MS = 10, PAUSE_MOST_MS = 200 };
 
 #define FALLS 0.98
 #define MOST  10 /* a machine that is slower fails tests rather than let them wait for hours */
@@ -128,4 +129,11 @@ int patience_ms(int ms)
 bool patience_is_over(int64_t from_ms, int ms)
 {
 	return clock_ms() - from_ms > patience_ms(ms);
+}
+
+void patience_pause(int64_t from_ms)
+{
+	int64_t ms = (clock_ms() - from_ms) / 8;
+
+	usleep((useconds_t)(ms < PAUSE_LEAST_MS ? PAUSE_LEAST_MS : ms > PAUSE_MOST_MS ? PAUSE_MOST_MS : ms) * 1000);
 }

@@ -19,6 +19,9 @@ int patience_ms(int ms);
 /* True: since `from_ms` (clock_ms) more than `ms`, scaled, have passed. For loops: the machine may become slower while
  * they wait. */
 bool patience_is_over(int64_t from_ms, int ms);
+/* Sleeps between two looks of such a loop: an eighth of what it has waited, 10 to 200 ms. Looks cost the machine that
+ * the tests beside it wait for. */
+void patience_pause(int64_t from_ms);
 
 /* Measures until the end of the process, in a thread of its own, and writes the factor into a file, in the folder of
  * the run by this name. false: the file cannot be made. */

@@ -8,11 +8,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,7 +24,8 @@ enum {
 	STOP_MS = 3 * PATIENCE_MS,
 	RUN_MS = 6 * PATIENCE_MS,
 	TAIL_BYTES = 3000,
-	PAUSE_US = 2000
+	PAUSE_US = 2000,
+	END_LOOK_MS = 100
 };
 
 static const char *program_path(void)
@@ -70,14 +73,19 @@ static pid_t program_fork(const char *log, const char *command)
 
 bool program_wait(pid_t pid, int wait_ms, int *status)
 {
-	int64_t from_ms = clock_ms();
-	int     raw;
+	struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+	int64_t       from_ms = clock_ms();
+	int           raw;
 
+	cr_assert(end.fd >= 0, "pidfd_open: %s", strerror(errno));
 	while (waitpid(pid, &raw, WNOHANG) != pid) {
-		if (patience_is_over(from_ms, wait_ms))
+		if (patience_is_over(from_ms, wait_ms)) {
+			close(end.fd);
 			return false;
-		usleep(PAUSE_US);
+		}
+		poll(&end, 1, END_LOOK_MS);
 	}
+	close(end.fd);
 	*status = WIFEXITED(raw) ? WEXITSTATUS(raw) : 128 + WTERMSIG(raw);
 	return true;
 }

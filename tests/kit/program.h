@@ -13,6 +13,11 @@
 /* The program's path, by environment; build/holdfast where it is not set. main.c takes it from HOLDFAST_BIN. */
 #define PROGRAM_BIN "TEST_PROGRAM"
 
+/* 1: the program that these tests belong to is built with the sanitizers. The tests themselves never are (Makefile). */
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
 struct program {
 	pid_t pid;    /* 0: not running */
 	bool  ending; /* SIGTERM was sent */

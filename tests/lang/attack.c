@@ -5,6 +5,7 @@
 #include "tests/lang/attack.h"
 #include "tests/kit/http.h"
 #include "tests/kit/patience.h"
+#include "tests/kit/program.h"
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
@@ -18,14 +19,6 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#if defined(__SANITIZE_ADDRESS__)
-#define HAS_ASAN
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAS_ASAN
-#endif
-#endif
 
 enum { SEND_MS = PATIENCE_MS / 2, MORE_MS = 150, CALLS_MAX = 100000, CALLS_MIN = 100, FINISH_MS = 2 * PATIENCE_MS };
 
@@ -151,9 +144,8 @@ long attack_rss(int pid)
 	long  kib = 0;
 	FILE *in;
 
-#ifdef HAS_ASAN
-	return 0;
-#endif
+	if (SANITIZED)
+		return 0;
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
 	in = fopen(path, "re");
 	while (in && fgets(line, sizeof(line), in))

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PROGRAMS = 2, WAIT_PAUSE_US = 20000, ENDED_MS = 3 * PATIENCE_MS, FAILURES_MAX = 25, SHOWN_BYTES = 1500 };
+enum { PROGRAMS = 2, ENDED_MS = 3 * PATIENCE_MS, FAILURES_MAX = 25, SHOWN_BYTES = 1500 };
 
 /* One program and the connection to it. */
 struct runner {
@@ -300,7 +300,7 @@ static bool command_run(const struct step *s, int wait_ms, const char *text)
 		command_step(&f.commands, s, &why);
 		if (why.len == 0 || patience_is_over(from_ms, wait_ms))
 			break;
-		usleep(WAIT_PAUSE_US);
+		patience_pause(from_ms);
 	}
 	if (why.len) {
 		waited_write(&why, from_ms, wait_ms);
@@ -389,7 +389,7 @@ static void request_run(int who, const struct step *s, int wait_ms, const char *
 		good = expect_form(&call, &answer, &why) && expect_words(expectation, batch, &answer, &why);
 		if (good || patience_is_over(from_ms, wait_ms))
 			break;
-		usleep(WAIT_PAUSE_US);
+		patience_pause(from_ms);
 	}
 	if (!good) {
 		waited_write(&why, from_ms, wait_ms);
