@@ -171,33 +171,42 @@ static enum db_result ahead_change(struct db *db, enum statement find, enum stat
 }
 
 static const struct {
-	const char    *word;
 	enum statement find, change;
 	bool           walks;
 } aheads[AHEAD_KINDS] = {
-#define X(name, word, find, change, walks) [name] = {word, find, change, walks},
+#define X(name, word, find, change, walks) [name] = {find, change, walks},
 #include "engine/read/ahead.def"
 #undef X
 };
+
+static void ahead_log(int64_t rows, const int64_t changed[AHEAD_KINDS])
+{
+	log_event(LOG_WARN, "clock_was_ahead", "rows=%lld"
+#define X(name, word, find, change, walks) " " word "=%lld"
+#include "engine/read/ahead.def"
+#undef X
+	          ,
+	          (long long)rows
+#define X(name, word, find, change, walks) , (long long)changed[name]
+#include "engine/read/ahead.def"
+#undef X
+	);
+}
 
 /* Brings back times given by a clock that was ahead; rows would wait until these times come again. */
 static enum db_result ahead_bring_back(struct reap *r)
 {
 	bool           walks = clock_due(&r->reaper->walk_ms, WALK_MS);
-	struct text    said = {0};
-	int64_t        all = 0, changed;
+	int64_t        changed[AHEAD_KINDS] = {0}, rows = 0;
 	enum db_result result = DB_OK;
 
 	for (int k = 0; k < AHEAD_KINDS && result == DB_OK; k++) {
-		changed = 0;
 		if (walks || !aheads[k].walks)
-			result = ahead_change(r->db, aheads[k].find, aheads[k].change, &changed);
-		text_format(&said, "%s%s=%lld", k > 0 ? " " : "", aheads[k].word, (long long)changed);
-		all += changed;
+			result = ahead_change(r->db, aheads[k].find, aheads[k].change, &changed[k]);
+		rows += changed[k];
 	}
-	if (all > 0)
-		log_event(LOG_WARN, "clock_was_ahead", "%s", said.data);
-	text_fini(&said);
+	if (rows > 0)
+		ahead_log(rows, changed);
 	return result;
 }
 

@@ -158,7 +158,7 @@ Test(clock, orders_of_a_clock_that_was_ahead)
 	     "run      stats --json        -> 0 orders_ahead=3 leases_ahead=0",
 	     "run      audit               -> 1 '~due_within_a_pause: order_id=C2' ~order_id=C3 ~order_id=H1",
 	     "run      reap --dry-run      -> 0 !clock_was_ahead",
-	     "run      reap                -> 0 '~event=clock_was_ahead orders=3 leases=0 '",
+	     "run      reap                -> 0 '~event=clock_was_ahead rows=3 orders=3 leases=0 '",
 	     "run      audit               -> 0",
 	     "run      stats --json        -> 0 orders_ahead=0",
 	     "work     settle              -> 0",
@@ -179,7 +179,7 @@ Test(clock, leases_of_a_clock_that_was_ahead)
 	     "claim    settle c limit=1 lease=3600 -> 201 task_id=3",
 	     "run      stats --json        -> 0 leases_ahead=2 orders_ahead=0 !-",
 	     "run      audit               -> 1 '~lease_within_an_hour: task_id=1' '~lease_within_an_hour: task_id=2'",
-	     "run      reap                -> 0 !freed '~event=clock_was_ahead orders=0 leases=2 '",
+	     "run      reap                -> 0 !freed '~event=clock_was_ahead rows=2 orders=0 leases=2 '",
 	     "task     1                   -> open lease_until=~5 created_at=~0",
 	     "task     2                   -> open lease_until=~60",
 	     "task     3                   -> open lease_until=~3600",
@@ -198,7 +198,7 @@ Test(clock, leases_of_a_clock_that_was_ahead_renewed_since)
 	     "sql UPDATE job_task SET created_at = created_at + INTERVAL 1 DAY, lease_until = lease_until +"
 	     " INTERVAL 1 DAY -> ",
 	     "heartbeat 1 lease=300        -> 200",
-	     "run      reap                -> 0 !freed '~event=clock_was_ahead orders=0 leases=1 '",
+	     "run      reap                -> 0 !freed '~event=clock_was_ahead rows=1 orders=0 leases=1 '",
 	     "task     1                   -> open lease_until=~300 created_at=~0",
 	     "complete 1                   -> completed=3");
 }
@@ -352,8 +352,8 @@ Test(clock, counts_and_places_of_a_clock_that_is_set)
 	           " order_id=AHEAD' '~waits_in_its_place: order_id=HOLD'",
 	           "count    A=10 as_of=-0       -> 409 count_mismatch",
 	           "run      reap --dry-run      -> 0 !clock_was_ahead",
-	           "run      reap                -> 0 '~event=clock_was_ahead orders=0 leases=0 arrivals=0 webhooks=0"
-	           " waiting=2 counts=1'",
+	           "run      reap                -> 0 '~event=clock_was_ahead rows=3 orders=0 leases=0 arrivals=0"
+	           " webhooks=0 waiting=2 counts=1'",
 	           "run      audit               -> 0",
 	           "run      stats --json        -> 0 waiting_ahead=0 counts_ahead=0",
 	           "count    A=10 as_of=-0       -> 201 A=0",
