@@ -134,11 +134,11 @@ struct claim {
 };
 
 enum { KIN_MAX = 100 };
-struct kin { /* OP_GET: what its reservation has to do with others */
+struct kin {                                 /* OP_GET: what its reservation has to do with others */
 	char         split_from[ID_MAX + 1]; /* an order; empty: none */
-	struct claim task;       /* that has it, or that settled or expired it; task_id 0: none */
-	unsigned     task_state; /* as stored */
-	bool         was_split;  /* some parts were split off .. */
+	struct claim task;                   /* that has it, or that settled or expired it; task_id 0: none */
+	unsigned     task_state;             /* as stored */
+	bool         was_split;              /* some parts were split off .. */
 	size_t       parts_count;
 	char (*parts)[ID_MAX + 1]; /* .. and those that are there, the first KIN_MAX; owned */
 };
@@ -175,6 +175,13 @@ struct query { /* OP_TOTALS and the lists; the query owns its findings */
 
 enum { WEBHOOKS_TOLD = 200 };
 /* The number of reservations, and the age of the oldest due one, counted at one moment. */
+enum ahead {
+#define X(name, word, find, change, walks) name,
+#include "engine/read/ahead.def"
+#undef X
+	AHEAD_KINDS
+};
+
 struct census {             /* OP_COUNTS */
 	int64_t age_max_ms; /* asked: the last count will do where it is younger; 0: see census.c */
 	bool    brief;      /* asked: oldest_ready_ms, buried orders, tasks and webhooks, and nothing else */
@@ -192,9 +199,9 @@ struct census {             /* OP_COUNTS */
 	size_t  webhooks_count;
 	int64_t event_rows, event_bytes, oldest_event_ms; /* the log of events; 0 ms when it is empty */
 	int64_t levels_behind_ms;                         /* how long ago nothing was left to look at */
-	int64_t orders_ahead, leases_ahead; /* rows whose time a clock gave that was ahead; a reaper brings them back */
-	int64_t counted_ms;                 /* clock_boot_ms when the count began .. */
-	int64_t counted_at;                 /* .. and ms since 1970 by the database's clock */
+	int64_t ahead[AHEAD_KINDS]; /* rows whose time a clock gave that was ahead; a reaper brings them back */
+	int64_t counted_ms;         /* clock_boot_ms when the count began .. */
+	int64_t counted_at;         /* .. and ms since 1970 by the database's clock */
 	int64_t took_ms;
 };
 

@@ -48,10 +48,6 @@ due_at <= UTC_TIMESTAMP(3)
 -- The pause after a failure that no worker cuts short: a hold that did not expire is put aside meanwhile.
 (state = {confirmed} AND {is_free}) OR (state = {held} AND {is_put_aside})
 
--- piece: latest_due
--- No pause ends later: 2^attempts seconds, 600 at most, give or take a tenth. The minute is for clocks.
-UTC_TIMESTAMP(3) + INTERVAL 60000000 + 1100000 * LEAST(600, 1 << LEAST(attempts, 10)) MICROSECOND
-
 -- piece: as_read
 -- The rows of a change, none of which was changed or claimed since it was read: a range of the primary key. The row of
 -- nobody is there because an UPDATE with one row alone would be a walk over all rows.

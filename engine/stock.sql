@@ -69,20 +69,22 @@ SELECT sku_id, location_id, slot, available, reserved
 
 -- name: counted_enter
 -- What every count writes before it locks a slot, and the time for which the latest count of the place stands: that of
--- this one, unless one of a later time was there. Whoever is refused undoes it. Rows: (sku, location, ms since 1970; 0:
--- now), sorted.
+-- this one, unless one of a later time was there. A count of now knows better than a clock that was ahead. Whoever is
+-- refused undoes it. Rows: (sku, location, ms since 1970; 0: now), sorted.
 INSERT INTO stock_counted (sku_id, location_id, counts, counted_at)
   WITH told(sku_id, location_id, ms) AS (VALUES {rows})
   SELECT sku_id, location_id, 1, IF(ms = 0, @t, TIMESTAMP'1970-01-01 00:00:00' + INTERVAL ms * 1000 MICROSECOND)
     FROM told
   ON DUPLICATE KEY UPDATE counts = stock_counted.counts + 1,
-                          counted_at = GREATEST(stock_counted.counted_at, VALUES(counted_at))
+                          counted_at = IF(VALUES(counted_at) = @t AND stock_counted.counted_at > {soon}, @t,
+                                          GREATEST(stock_counted.counted_at, VALUES(counted_at)))
   RETURNING sku_id, location_id, counted_at;
 
 -- name: moved_since
 -- The units that movements of the skus {list} have added at each location behind a time, up to another one; counts are
 -- no movements of goods. Ids are made in the order of time, so a place among them bounds the walk. An arrival has one
--- line for each sku and location, which grows as it is handed out: its ends are what has come.
+-- line for each sku and location, which grows as it is handed out: its ends are what has come. What was moved by a
+-- clock that was ahead had been moved before that clock was set right, and so before the time of the count.
 SELECT l.sku_id, l.location_id,
        SUM(IF(m.kind <> {arrival}, l.qty,
               (SELECT COALESCE(SUM(t.qty), 0) FROM movement_transfer t FORCE INDEX (PRIMARY)
@@ -90,7 +92,7 @@ SELECT l.sku_id, l.location_id,
   FROM movement_line l FORCE INDEX (sku_history)
   STRAIGHT_JOIN movement m FORCE INDEX (PRIMARY) ON m.movement_no = l.movement_no
  WHERE l.sku_id IN ({list}) AND l.movement_no > {after_id} AND m.created_at > {after_at}
-   AND m.created_at <= {until_at} AND m.kind <> {count}
+   AND m.created_at <= LEAST({until_at}, {soon}) AND m.kind <> {count}
  GROUP BY l.sku_id, l.location_id ORDER BY NULL;
 
 -- name: slot_make

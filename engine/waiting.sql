@@ -24,7 +24,7 @@ INSERT INTO waiting_line (reservation_id, sku_id, location_id, held, waits_since
          CASE WHEN n.told_ms > 0 THEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL n.told_ms * 1000 MICROSECOND
               WHEN w.told = 1 OR w.held = n.held THEN w.waits_since
               ELSE @t END,
-         COALESCE(w.first_id, n.id), n.told_ms > 0 OR COALESCE(w.told, 0)
+         COALESCE(w.first_id, n.id), IF(n.told_ms > 0, 1, IF(w.told = 1 OR w.held = n.held, w.told, 0))
     FROM want n LEFT JOIN waiting_line w FORCE INDEX (PRIMARY)
       ON w.reservation_id = n.old_id AND w.sku_id = n.sku_id AND w.location_id = n.location_id;
 

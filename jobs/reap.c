@@ -7,6 +7,7 @@
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/db/db.h"
+#include "engine/op.h"
 #include "jobs/complete.h"
 
 #include <stdio.h>
@@ -14,8 +15,8 @@
 
 /* AWAY_MS: how much longer than the pause the database may seem away. DRIFT: a clock that is set right bit by bit goes
  * wrong by less than this part of the time. GRACE_S: more time for leases that ran out meanwhile, enough to connect
- * anew and to renew at a third of a lease of 90 s. */
-enum { TASKS = 100, AHEAD = 1000, AWAY_MS = 1000, DRIFT = 100, GRACE_S = 30 };
+ * anew and to renew at a third of a lease of 90 s. WALK_MS: between two walks for times that lie ahead. */
+enum { TASKS = 100, AHEAD = 1000, AWAY_MS = 1000, DRIFT = 100, GRACE_S = 30, WALK_MS = 30000 };
 
 struct reap {
 	struct db        *db;
@@ -142,7 +143,7 @@ static enum db_result reaper_look(struct reap *r)
 	return result;
 }
 
-/* Numbers of tasks, or reservations as they were read. */
+/* Numbers of their rows; reservations as they were read. */
 static enum db_result ahead_page(struct db *db, enum statement find, struct values *found)
 {
 	values_reset(found);
@@ -161,7 +162,7 @@ static enum db_result ahead_change(struct db *db, enum statement find, enum stat
 		result = ahead_page(db, find, &found);
 		if (result != DB_OK || found.rows == 0)
 			break;
-		result = db_ask(db, change, &(struct fill){.rows = &found}, NULL, NULL);
+		result = db_ask(db, change, &(struct fill){.rows = &found, .limit = INT64_MAX}, NULL, NULL);
 		if (result == DB_OK)
 			*changed += db_changed(db);
 	} while (result == DB_OK && found.rows >= AHEAD && *changed > before);
@@ -169,16 +170,43 @@ static enum db_result ahead_change(struct db *db, enum statement find, enum stat
 	return result == DB_LOCKED || result == DB_RETRY ? DB_OK : result;
 }
 
-/* Brings back times given by a clock that was ahead; rows would wait until these times come again. */
-static enum db_result ahead_bring_back(struct db *db)
-{
-	int64_t        leases = 0, orders = 0;
-	enum db_result result = ahead_change(db, LEASES_AHEAD, TASK_LEASE_CUT, &leases);
+static const struct {
+	enum statement find, change;
+	bool           walks;
+} aheads[AHEAD_KINDS] = {
+#define X(name, word, find, change, walks) [name] = {find, change, walks},
+#include "engine/read/ahead.def"
+#undef X
+};
 
-	if (result == DB_OK)
-		result = ahead_change(db, ORDERS_AHEAD, TASK_ORDERS_HASTEN, &orders);
-	if (leases + orders > 0)
-		log_event(LOG_WARN, "clock_was_ahead", "leases=%lld orders=%lld", (long long)leases, (long long)orders);
+static void ahead_log(int64_t rows, const int64_t changed[AHEAD_KINDS])
+{
+	log_event(LOG_WARN, "clock_was_ahead", "rows=%lld"
+#define X(name, word, find, change, walks) " " word "=%lld"
+#include "engine/read/ahead.def"
+#undef X
+	          ,
+	          (long long)rows
+#define X(name, word, find, change, walks) , (long long)changed[name]
+#include "engine/read/ahead.def"
+#undef X
+	);
+}
+
+/* Brings back times given by a clock that was ahead; rows would wait until these times come again. */
+static enum db_result ahead_bring_back(struct reap *r)
+{
+	bool           walks = clock_due(&r->reaper->walk_ms, WALK_MS);
+	int64_t        changed[AHEAD_KINDS] = {0}, rows = 0;
+	enum db_result result = DB_OK;
+
+	for (int k = 0; k < AHEAD_KINDS && result == DB_OK; k++) {
+		if (walks || !aheads[k].walks)
+			result = ahead_change(r->db, aheads[k].find, aheads[k].change, &changed[k]);
+		rows += changed[k];
+	}
+	if (rows > 0)
+		ahead_log(rows, changed);
 	return result;
 }
 
@@ -190,7 +218,7 @@ enum db_result task_reap(struct db *db, struct catalogue *c, struct reaper *reap
 	bool           looked = result == DB_OK;
 
 	if (result == DB_OK && !reaper->dry)
-		result = ahead_bring_back(db);
+		result = ahead_bring_back(&r);
 	if (result == DB_OK)
 		result = reap_all(&r, TASK_OVERDUE,
 		                  (struct fill){.stale_s = reaper->stale_s, .looked_at = reaper->looked_at});

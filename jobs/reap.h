@@ -15,6 +15,7 @@ struct reaper {
 	int64_t looked_at; /* the database's clock at the last look .. */
 	int64_t looked_ms; /* .. and clock_ms */
 	int64_t ended_ms;  /* clock_ms when the last pass ended, the database being there; 0: there was none */
+	int64_t walk_ms;   /* clock_ms of the next walk for times that lie ahead */
 };
 
 /* One pass of the reaper: tasks whose lease ran out stale_s ago, and orders left behind by a reaper that died. `each`

@@ -204,28 +204,6 @@ UPDATE (
   STRAIGHT_JOIN job_task t FORCE INDEX (PRIMARY) ON t.task_id = unlocked.task_id
    SET t.lease_until = UTC_TIMESTAMP(3) + INTERVAL {lease_s} SECOND;
 
--- name: task_lease_cut
--- Shortens a lease. A lease made ahead of now is as long as it was, from now on. A lease renewed ahead of now lasts a
--- minute: nobody knows its length. A lease that ends before it was made has been renewed by the present clock.
-UPDATE job_task FORCE INDEX (PRIMARY)
-   SET lease_until = CASE
-         WHEN created_at > {soon} AND lease_until > created_at
-         THEN UTC_TIMESTAMP(3)
-              + INTERVAL LEAST(TIMESTAMPDIFF(MICROSECOND, created_at, lease_until), 3600000000) MICROSECOND
-         WHEN lease_until > {latest_lease} THEN {soon}
-         ELSE lease_until END,
-       created_at = LEAST(created_at, UTC_TIMESTAMP(3))
- WHERE task_id IN ({list}) AND state = {open} AND (created_at > {soon} OR lease_until > {latest_lease});
-
--- name: task_orders_hasten
--- Makes these orders due now, or when they may be shipped.
-UPDATE reservation FORCE INDEX (PRIMARY)
-   SET changed = GREATEST(changed + 1, {clock_stamp}),
-       task_id = IF(state = {confirmed} AND ship_after > UTC_TIMESTAMP(3), 0, task_id),
-       due_at = IF(state = {confirmed} AND ship_after > UTC_TIMESTAMP(3), ship_after, UTC_TIMESTAMP(3))
- WHERE {as_read} AND ({waits_for_worker})
-   AND due_at > {soon};
-
 -- name: task_overdue
 -- Open tasks whose lease had run out {stale_s} before {looked_at}, the longest first, behind ({after_at}, {after_id}):
 -- lease and number of the last one seen before. A lease that runs out while the database keeps the reaper waiting is

@@ -241,7 +241,10 @@ struct worker *worker_start(const struct work *work, unsigned number)
 	w->work = *work;
 	if (!w->work.reaped)
 		w->work.reaped = reaped_log;
-	w->reaper = (struct reaper){work->pause_ms, work->stale_s, work->attempts_max, work->dry, 0, 0, 0};
+	w->reaper = (struct reaper){.pause_ms = work->pause_ms,
+	                            .stale_s = work->stale_s,
+	                            .attempts_max = work->attempts_max,
+	                            .dry = work->dry};
 	w->db = db_new(work->source);
 	w->since_ms = clock_ms();
 	worker_name(w, number);

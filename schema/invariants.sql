@@ -6,7 +6,7 @@
 -- {until_id}; (at_once): in one statement. {sku} is the sku of an audit of one sku, otherwise 0. A block that is not by
 -- sku and has no {sku} is passed over when the audit is of one sku. A word in braces, of a state or a kind, is its
 -- number, filled in when the program is built; of the pieces of reservation.sql those stand here which say what a claim
--- may take, and when.
+-- may take, and when, and those of ahead.sql, which say what time is too late to be right.
 
 -- piece: is_of_sku
 -- The range stands in the subquery, too, which otherwise walks all lines.
@@ -103,7 +103,7 @@ SELECT h.movement_id, k.code AS sku, o.code AS location, SUM(d.moved) AS moved, 
  GROUP BY d.movement_no, d.sku_id, d.location_id HAVING SUM(d.moved) <> SUM(d.ends);
 
 -- name: arrival_adds_up (by_movement)
--- What an arrival has not handed out yet is open, and nothing else is.
+-- What an arrival has not handed out yet is open, and nothing else is. A transfer hands nothing out.
 SELECT h.movement_id, k.code AS sku, f.code AS `from`, o.code AS `to`, d.qty, d.filled, d.for_sale, d.open
   FROM (SELECT t.movement_no, t.sku_id, t.from_id, t.to_id, t.qty, t.filled, t.for_sale, a.units AS open
           FROM movement_transfer t FORCE INDEX (PRIMARY)
@@ -113,6 +113,11 @@ SELECT h.movement_id, k.code AS sku, f.code AS `from`, o.code AS `to`, d.qty, d.
          WHERE t.movement_no BETWEEN {from_id} AND {until_id}
            AND (t.qty <> t.filled + t.for_sale + COALESCE(a.units, 0) OR t.filled < 0 OR t.for_sale < 0 OR a.units < 1)
         UNION ALL
+        SELECT t.movement_no, t.sku_id, t.from_id, t.to_id, t.qty, t.filled, t.for_sale, NULL
+          FROM movement_transfer t FORCE INDEX (PRIMARY)
+          STRAIGHT_JOIN movement m FORCE INDEX (PRIMARY) ON m.movement_no = t.movement_no AND m.kind <> {arrival}
+         WHERE t.movement_no BETWEEN {from_id} AND {until_id} AND (t.filled <> 0 OR t.for_sale <> 0)
+        UNION ALL
         SELECT a.movement_no, a.sku_id, a.from_id, a.to_id, NULL, NULL, NULL, a.units
           FROM arrival_open a FORCE INDEX (PRIMARY)
           LEFT JOIN movement_transfer t FORCE INDEX (PRIMARY)
@@ -121,9 +126,17 @@ SELECT h.movement_id, k.code AS sku, f.code AS `from`, o.code AS `to`, d.qty, d.
   LEFT JOIN movement h USING (movement_no) LEFT JOIN sku k USING (sku_id)
   LEFT JOIN location f ON f.location_id = d.from_id LEFT JOIN location o ON o.location_id = d.to_id;
 
+-- name: arrival_taken_by_now (by_movement)
+-- No writer has an arrival for itself beyond half a second from now: otherwise a clock was ahead. Whoever hands out
+-- takes such a time for none, and a reaper brings it back.
+SELECT h.movement_id, k.code AS sku, a.writer_id, a.due_at
+  FROM arrival_open a FORCE INDEX (PRIMARY)
+  LEFT JOIN movement h USING (movement_no) LEFT JOIN sku k USING (sku_id)
+ WHERE a.due_at > {soon} AND a.movement_no BETWEEN {from_id} AND {until_id};
+
 -- name: backorder_is_moved (by_movement)
 -- Units that orders lost by a count or an adjustment are among those that it took from their place, and were promised
--- anew where these orders wait.
+-- anew where these orders wait. An adjustment may have brought more there.
 SELECT h.movement_id, k.code AS sku, o.code AS location, d.side, d.lost, d.moved
   FROM (SELECT b.movement_no, b.sku_id, b.location_id, 'from' AS side, SUM(b.qty) AS lost, MIN(b.qty) AS least,
                (SELECT -COALESCE(SUM(l.qty), 0) FROM movement_line l FORCE INDEX (PRIMARY)
@@ -139,23 +152,61 @@ SELECT h.movement_id, k.code AS sku, o.code AS location, d.side, d.lost, d.moved
   LEFT JOIN movement h USING (movement_no) LEFT JOIN sku k USING (sku_id)
   LEFT JOIN location o ON o.location_id = d.location_id
  WHERE d.least < 1 OR (d.side = 'from' AND d.lost > d.moved) OR IFNULL(h.kind NOT IN ({adjustment}, {count}), TRUE)
-    OR (d.side = 'to' AND d.lost <> d.moved AND h.kind = {count});
+    OR (d.side = 'to' AND IF(h.kind = {count}, d.lost <> d.moved, d.lost > d.moved));
+
+-- name: backorder_of_its_order (by_movement)
+-- Who lost units is told by the order's id, as long as there is the order.
+SELECT h.movement_id, b.reservation_id, b.order_id, r.order_id AS made_as
+  FROM movement_backorder b FORCE INDEX (PRIMARY)
+  STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = b.reservation_id
+  LEFT JOIN movement h ON h.movement_no = b.movement_no
+ WHERE r.order_id <> b.order_id AND b.movement_no BETWEEN {from_id} AND {until_id};
 
 -- name: booked_is_promised (by_sku)
--- Units that are booked of a promise are those of open arrivals, and the promise has them still.
-SELECT k.code AS sku, o.code AS location, SUM(d.booked) AS booked, SUM(d.open) AS open, SUM(d.lie) AS promised
-  FROM (SELECT p.sku_id, p.location_id, p.booked, 0 AS open, 0 AS lie
+-- Units that are booked of a promise are those of open arrivals, and the promise has them still. Where something is
+-- promised there is the row of the promise: who looks for those who wait walks these rows.
+SELECT k.code AS sku, o.code AS location, SUM(d.booked) AS booked, SUM(d.open) AS open, SUM(d.lie) AS promised,
+       SUM(d.kept) AS kept
+  FROM (SELECT p.sku_id, p.location_id, 1 AS kept, p.booked, 0 AS open, 0 AS lie
           FROM promise p FORCE INDEX (PRIMARY) WHERE p.sku_id BETWEEN {from_id} AND {until_id}
         UNION ALL
-        SELECT a.sku_id, a.from_id, 0, a.units, 0
+        SELECT a.sku_id, a.from_id, 0, 0, a.units, 0
           FROM arrival_open a FORCE INDEX (of_sku) WHERE a.sku_id BETWEEN {from_id} AND {until_id}
         UNION ALL
-        SELECT s.sku_id, s.location_id, 0, 0, s.available + s.reserved
+        SELECT s.sku_id, s.location_id, 0, 0, 0, s.available + s.reserved
           FROM stock_slot s FORCE INDEX (PRIMARY)
           STRAIGHT_JOIN location i FORCE INDEX (PRIMARY) ON i.location_id = s.location_id AND i.kind = {incoming}
          WHERE s.sku_id BETWEEN {from_id} AND {until_id}) d
   LEFT JOIN sku k USING (sku_id) LEFT JOIN location o USING (location_id)
- GROUP BY d.sku_id, d.location_id HAVING SUM(d.booked) <> SUM(d.open) OR SUM(d.booked) > SUM(d.lie);
+ GROUP BY d.sku_id, d.location_id
+HAVING SUM(d.booked) <> SUM(d.open) OR SUM(d.booked) > SUM(d.lie) OR (SUM(d.lie) > 0 AND SUM(d.kept) = 0);
+
+-- name: aside_is_free (by_sku)
+-- No order has units that lie aside.
+SELECT k.code AS sku, o.code AS location, s.slot, s.reserved
+  FROM stock_slot s FORCE INDEX (PRIMARY)
+  STRAIGHT_JOIN location o FORCE INDEX (PRIMARY) ON o.location_id = s.location_id AND o.kind = {aside}
+  LEFT JOIN sku k ON k.sku_id = s.sku_id
+ WHERE s.reserved <> 0 AND s.sku_id BETWEEN {from_id} AND {until_id};
+
+-- name: counted_by_now (by_sku)
+-- No count stands for a time to come: otherwise a clock was ahead, and a reaper brings it back.
+SELECT k.code AS sku, o.code AS location, c.counted_at
+  FROM stock_counted c FORCE INDEX (PRIMARY) LEFT JOIN sku k USING (sku_id) LEFT JOIN location o USING (location_id)
+ WHERE c.counted_at > {soon} AND c.sku_id BETWEEN {from_id} AND {until_id};
+
+-- name: limit_is_known (by_sku)
+-- A limit of units per customer is 1 at least, and stands among the changes of limits, by which services know of it.
+SELECT k.code AS sku, k.per_customer, c.number
+  FROM sku k FORCE INDEX (PRIMARY) LEFT JOIN sku_limit c FORCE INDEX (sku) ON c.sku_id = k.sku_id
+ WHERE (k.per_customer < 1 OR (k.per_customer IS NOT NULL AND c.number IS NULL))
+       AND k.sku_id BETWEEN {from_id} AND {until_id};
+
+-- name: level_is_whole (by_sku)
+-- A level is one of three, and its threshold is not below zero.
+SELECT k.code AS sku, o.code AS location, v.level, v.low
+  FROM level v FORCE INDEX (PRIMARY) LEFT JOIN sku k USING (sku_id) LEFT JOIN location o USING (location_id)
+ WHERE (v.level NOT BETWEEN 1 AND 3 OR v.low < 0) AND v.sku_id BETWEEN {from_id} AND {until_id};
 
 -- name: reserved_is_promised (at_once)
 -- The units that a slot has in `reserved` are the sum of the lines of live reservations (held, confirmed, buried) in
@@ -217,17 +268,17 @@ SELECT r.order_id, IF(r.state = {confirmed}, 'confirmed', 'held') AS state, r.du
        AND r.reservation_id BETWEEN {from_id} AND {until_id} AND {is_of_sku};
 
 -- name: shipped_after (by_reservation)
--- No confirmed reservation is due before it may be shipped.
+-- No confirmed reservation is due before it may be shipped, and that is within the time that can be asked for.
 SELECT r.order_id, r.due_at, r.ship_after FROM reservation r FORCE INDEX (PRIMARY)
- WHERE r.state = {confirmed} AND r.due_at < r.ship_after
+ WHERE ((r.state = {confirmed} AND r.due_at < r.ship_after)
+     OR (r.state IN ({held}, {confirmed}, {buried}) AND r.ship_after > {latest_shipping}))
        AND r.reservation_id BETWEEN {from_id} AND {until_id} AND {is_of_sku};
 
 -- name: lease_within_an_hour (by_task)
 -- No lease is longer than an hour, and no task was made later than now: otherwise a clock was ahead, and a reaper
 -- brings it back.
 SELECT t.task_id, t.worker, t.created_at, t.lease_until FROM job_task t FORCE INDEX (PRIMARY)
- WHERE t.state = {open} AND t.lease_until > UTC_TIMESTAMP(3) + INTERVAL 60 SECOND
-   AND (t.created_at > UTC_TIMESTAMP(3) + INTERVAL 60 SECOND OR t.lease_until > UTC_TIMESTAMP(3) + INTERVAL 3660 SECOND)
+ WHERE t.state = {open} AND t.lease_until > {soon} AND (t.created_at > {soon} OR t.lease_until > {latest_lease})
        AND t.task_id BETWEEN {from_id} AND {until_id};
 
 -- name: claim_has_task (by_reservation)
@@ -281,11 +332,30 @@ SELECT r.order_id, r.task_id, r.due_at FROM reservation r FORCE INDEX (PRIMARY)
  WHERE r.state = {confirmed} AND {waits_for_goods} AND IFNULL(r.task_id <> 0 OR NOT {is_at_the_end}, TRUE)
        AND r.reservation_id BETWEEN {from_id} AND {until_id} AND {is_of_sku};
 
+-- name: waits_in_its_place (by_reservation)
+-- A line waits since the time that was told for its order, otherwise since the confirmation, a held one since it was
+-- made. What replaces another, or was split off, may have the place of the line it comes from: `first_id` says whose. A
+-- replacement of before told places were noted anew has no note. Of a time that a reaper has set, because a clock was
+-- ahead, nobody knows more.
+SELECT r.order_id, k.code AS sku, o.code AS location, w.waits_since, w.first_id, w.told, e.waits_since AS place_told,
+       w.reservation_id
+  FROM waiting_line w FORCE INDEX (PRIMARY)
+  STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = w.reservation_id
+  LEFT JOIN reservation_note e FORCE INDEX (PRIMARY) ON e.reservation_id = w.reservation_id
+  LEFT JOIN sku k USING (sku_id) LEFT JOIN location o USING (location_id)
+ WHERE w.reservation_id BETWEEN {from_id} AND {until_id} AND ({sku} = 0 OR w.sku_id = {sku})
+   AND (w.waits_since > {soon} OR w.told > 2 OR w.first_id > w.reservation_id
+        OR (w.told = 1 AND e.waits_since <> w.waits_since)
+        OR (e.replaces IS NULL AND NOT r.noted & {parts}
+            AND (w.first_id <> w.reservation_id OR w.told = (e.waits_since IS NULL)
+                 OR (w.told = 0 AND w.waits_since <> IF(r.state = {held}, r.created_at, r.confirmed_at)))));
+
 -- name: hold_of_key (by_reservation)
--- A row of held units agrees with its reservation: the key, and the units of its lines.
-SELECT r.order_id, h.key_id, r.key_id AS made_with, h.units, SUM(l.qty) AS held
-  FROM key_hold h JOIN reservation r ON r.reservation_id = h.reservation_id
-  JOIN reservation_line l ON l.reservation_id = h.reservation_id
+-- A row of held units agrees with its reservation, which is there: the key, and the units of its lines.
+SELECT r.order_id, h.key_id, r.key_id AS made_with, h.units, SUM(l.qty) AS held, h.reservation_id
+  FROM key_hold h FORCE INDEX (PRIMARY)
+  LEFT JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = h.reservation_id
+  LEFT JOIN reservation_line l FORCE INDEX (PRIMARY) ON l.reservation_id = h.reservation_id
  WHERE h.reservation_id BETWEEN {from_id} AND {until_id}
  GROUP BY h.reservation_id, r.order_id, h.key_id, r.key_id, h.units
 HAVING h.units <> SUM(l.qty) OR r.key_id IS NULL OR h.key_id <> r.key_id;
@@ -320,6 +390,26 @@ SELECT r.order_id,
   FROM reservation_note e FORCE INDEX (PRIMARY)
   STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = e.reservation_id
  WHERE e.replaced_by IS NOT NULL AND r.state <> {released} AND e.reservation_id BETWEEN {from_id} AND {until_id};
+
+-- name: replaces_one_another (by_reservation)
+-- An order that was replaced and the one that replaced it name each other, as far as both are there and old ones told.
+-- Once an order is purged, another one may have its id: that is a younger one.
+SELECT r.order_id, e.replaced_by, e.replaces, o.order_id AS other, n.replaced_by AS other_replaced_by,
+       n.replaces AS other_replaces
+  FROM reservation_note e FORCE INDEX (PRIMARY)
+  STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = e.reservation_id
+  STRAIGHT_JOIN reservation o FORCE INDEX (order_id) ON o.order_id = e.replaced_by
+  LEFT JOIN reservation_note n FORCE INDEX (PRIMARY) ON n.reservation_id = o.reservation_id
+ WHERE e.reservation_id BETWEEN {from_id} AND {until_id} AND e.replaced_by IS NOT NULL AND n.replaces <> r.order_id
+       AND o.created_at <= r.released_at
+UNION ALL
+SELECT r.order_id, e.replaced_by, e.replaces, o.order_id, n.replaced_by, n.replaces
+  FROM reservation_note e FORCE INDEX (PRIMARY)
+  STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = e.reservation_id
+  STRAIGHT_JOIN reservation o FORCE INDEX (order_id) ON o.order_id = e.replaces
+  LEFT JOIN reservation_note n FORCE INDEX (PRIMARY) ON n.reservation_id = o.reservation_id
+ WHERE e.reservation_id BETWEEN {from_id} AND {until_id} AND e.replaces IS NOT NULL
+       AND o.reservation_id < e.reservation_id AND NOT n.replaced_by <=> r.order_id;
 
 -- name: split_conserves (by_reservation)
 -- A reservation that was split has, of each sku at each location, what it had before less all that left it. Of one
@@ -385,6 +475,12 @@ SELECT d.* FROM (
     FROM job_task t FORCE INDEX (PRIMARY) WHERE t.task_id BETWEEN {from_id} AND {until_id}) d
  WHERE d.completed + d.failed + d.still + d.released + d.lost > d.claimed OR d.resolved > d.completed;
 
+-- name: lost_of_a_task (by_task)
+-- Orders that were taken from a task are told with that task.
+SELECT x.task_id, x.order_id
+  FROM task_lost x FORCE INDEX (PRIMARY) LEFT JOIN job_task t FORCE INDEX (PRIMARY) ON t.task_id = x.task_id
+ WHERE t.task_id IS NULL AND x.task_id BETWEEN {from_id} AND {until_id};
+
 -- name: settled_is_moved (by_task)
 -- The units of the orders that a task settled left the stock once: its settlements, each named by its task and its
 -- first order, took as many. Tasks whose orders were purged are passed over.
@@ -448,3 +544,24 @@ SELECT d.customer, k.code AS sku, SUM(d.units) AS units, SUM(d.in_orders) AS in_
 SELECT o.code AS location, o.kind, q.code AS waits_at, q.kind AS kind_there
   FROM location o LEFT JOIN location q ON q.location_id = o.waits_at
  WHERE o.waits_at IS NOT NULL AND IFNULL(q.kind <> {incoming} OR o.kind = {incoming}, TRUE);
+
+-- name: location_is_whole (at_once)
+-- A location is of a kind that there is, and an incoming one alone expects something.
+SELECT o.code AS location, o.kind, o.expected_at
+  FROM location o
+ WHERE o.kind NOT BETWEEN {stock} AND {incoming} OR (o.kind <> {incoming} AND o.expected_at IS NOT NULL);
+
+-- name: job_is_there (at_once)
+-- Each job has its row, which claims look at, and no other has one: settle, expire, deliver. What is paused is so since
+-- some time.
+SELECT known.job, j.job AS row_of, j.paused, j.since
+  FROM (SELECT {settle} AS job UNION ALL SELECT {expire} UNION ALL SELECT 3) known LEFT JOIN job j ON j.job = known.job
+ WHERE j.job IS NULL OR j.paused > 1 OR (j.paused = 1) <> (j.since IS NOT NULL)
+UNION ALL
+SELECT NULL, j.job, j.paused, j.since FROM job j WHERE j.job NOT IN ({settle}, {expire}, 3);
+
+-- name: webhook_leased_by_now (at_once)
+-- No deliverer has a webhook for longer than an hour: otherwise a clock was ahead. Another one may take it then, and a
+-- reaper brings it back.
+SELECT w.webhook_id, w.due_at FROM webhook w FORCE INDEX (claim)
+ WHERE w.state = {active} AND w.due_at > {latest_lease};

@@ -21,7 +21,8 @@ CREATE TABLE waiting_line (
   waits_since    DATETIME(3) NOT NULL,
   -- The reservation from which the line came by splits and replacements, whose place it has.
   first_id       BIGINT UNSIGNED NOT NULL,
-  told           TINYINT UNSIGNED NOT NULL, -- 1: the client told waits_since
+  -- 1: the client told waits_since; 2: a reaper has set it, because a clock that was ahead had given it; 0: neither.
+  told           TINYINT UNSIGNED NOT NULL,
   PRIMARY KEY (reservation_id, sku_id, location_id),
   -- The order in which the lines of a sku at a location are served: confirmed ones before held ones.
   KEY line (sku_id, location_id, held, waits_since, first_id, reservation_id)

@@ -38,13 +38,26 @@ static void webhooks_read(void *arg, const struct db_row *row)
 	to->undelivered_ms = db_int(row, 1);
 }
 
-/* How many rows `find` finds, up to a page of them. */
-static enum db_result ahead_count(struct db *db, enum statement find, int64_t *count)
+static const struct {
+	const char    *word;
+	enum statement find;
+} aheads[AHEAD_KINDS] = {
+#define X(name, word, find, change, walks) [name] = {word "_ahead", find},
+#include "engine/read/ahead.def"
+#undef X
+};
+
+/* How many rows there are of each kind, up to a page of them. */
+static enum db_result ahead_read(struct db *db, int64_t counts[AHEAD_KINDS])
 {
 	struct values  found = {0};
-	enum db_result result = db_ask(db, find, &(struct fill){.limit = AHEAD_PAGE}, db_numbers, &found);
+	enum db_result result = DB_OK;
 
-	*count = (int64_t)found.rows;
+	for (int k = 0; k < AHEAD_KINDS && result == DB_OK; k++) {
+		values_reset(&found);
+		result = db_ask(db, aheads[k].find, &(struct fill){.limit = AHEAD_PAGE}, db_numbers, &found);
+		counts[k] = (int64_t)found.rows;
+	}
 	values_fini(&found);
 	return result;
 }
@@ -63,8 +76,7 @@ bool census_read(struct db *db, bool brief, struct census *out)
 	if (!brief && (db_ask(db, STOCK_STATS, NULL, db_ints, &out->stock) != DB_OK ||
 	               db_ask(db, EVENT_FIGURES, NULL, db_ints, &out->event_rows) != DB_OK ||
 	               db_ask(db, LEVELS_BEHIND, NULL, db_ints, &out->levels_behind_ms) != DB_OK ||
-	               ahead_count(db, LEASES_AHEAD, &out->leases_ahead) != DB_OK ||
-	               ahead_count(db, ORDERS_AHEAD, &out->orders_ahead) != DB_OK))
+	               ahead_read(db, out->ahead) != DB_OK))
 		return false;
 	out->took_ms = clock_boot_ms() - began_ms;
 	return true;
@@ -99,8 +111,8 @@ void census_tell(const struct census *c, void (*tell)(void *arg, const char *nam
 	tell(arg, "event_rows", c->event_rows);
 	tell(arg, "event_bytes", c->event_bytes);
 	tell(arg, "oldest_event_ms", c->oldest_event_ms);
-	tell(arg, "orders_ahead", c->orders_ahead);
-	tell(arg, "leases_ahead", c->leases_ahead);
+	for (int k = 0; k < AHEAD_KINDS; k++)
+		tell(arg, aheads[k].word, c->ahead[k]);
 }
 
 /* ---- counters of processes without /metrics */

@@ -10,6 +10,7 @@
 #include "engine/lane/fence.h"
 #include "engine/write/note.h"
 #include "engine/write/split.h"
+#include "engine/write/waits.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -382,7 +383,7 @@ void reservation_held(struct reservation *r, const struct op *op, int64_t now)
 	r->created_at = r->read_at = now;
 	r->expires_at = now + (int64_t)op->reserve.ttl_s * 1000;
 	r->ship_after = op->reserve.ship_after;
-	r->waits_since = op->reserve.waits_since;
+	r->waits_since = op_told(op);
 	r->confirmed_at = r->released_at = r->settled_at = TIME_NONE;
 }
 

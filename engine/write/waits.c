@@ -11,13 +11,18 @@ static bool op_waits(const struct op *op)
 	return false;
 }
 
+/* A part, and a replacement that tells no other place, have that of the order that they come from, whether a line waits
+ * just now or not: it may be lost again. */
 int64_t op_told(const struct op *op)
 {
-	int64_t told = op->kind == OP_RESERVE ? op->reserve.waits_since
-	               : op->kind == OP_SPLIT ? op->other->waits_since
-	                                      : 0;
+	bool    reserves = op->kind == OP_RESERVE;
+	int64_t told = 0;
 
-	return told > 0 && (op->kind == OP_SPLIT || op_waits(op)) ? told : 0;
+	if (reserves && op->reserve.waits_since > 0)
+		told = op_waits(op) ? op->reserve.waits_since : 0;
+	else if ((reserves || op->kind == OP_SPLIT) && op->other)
+		told = op->other->waits_since;
+	return told > 0 ? told : 0;
 }
 
 /* Lists the waiting ones of these lines, of reservation `id`; they come from `old` (0: from none). */
@@ -81,7 +86,7 @@ void waits_write(struct lane *l)
 
 		if (!op->writes || op->kind == OP_MOVE)
 			continue;
-		told |= op->kind == OP_SPLIT && op_told(op) > 0;
+		told |= op_told(op) > 0;
 		changed_list(l, op, &ids);
 		if (op_traits[op->kind].makes)
 			made_list(l, op, &ids);

@@ -26,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOWN_MAX = 20, BLOCKS_MAX = 40, RANGE_MS = 250, KEYS_FIRST = 500, KEYS_MAX = 100000, SUSPECTS_MAX = 100000 };
+enum { SHOWN_MAX = 20, BLOCKS_MAX = 60, RANGE_MS = 250, KEYS_FIRST = 500, KEYS_MAX = 100000, SUSPECTS_MAX = 100000 };
 
 /* Key columns of tables that invariants walk in ranges. */
 static const struct walk {

@@ -46,10 +46,9 @@ static void arrival_read(void *arg, const struct db_row *row)
 	snprintf(a->movement_id, sizeof(a->movement_id), "%s", row->col[5]);
 }
 
-static struct fill fill_of(struct db *db, const struct arrival *a, int64_t units, int64_t filled)
+static struct fill fill_of(const struct arrival *a, int64_t units, int64_t filled)
 {
-	return (struct fill){.writer = db_writer(db)->writer_id,
-	                     .movement = (int64_t)a->movement_no,
+	return (struct fill){.movement = (int64_t)a->movement_no,
 	                     .sku = sku_id(a->sku),
 	                     .location = a->from_id,
 	                     .to = a->to_id,
@@ -58,14 +57,15 @@ static struct fill fill_of(struct db *db, const struct arrival *a, int64_t units
 	                     .left = a->left};
 }
 
-/* The first steps of a transaction that hands out these units. */
-static void lower(struct txn *t, const struct fill *fill)
+/* The first steps of a transaction that hands out these units. The connection has its writer since txn_enter. */
+static void lower(struct txn *t, struct fill fill)
 {
-	txn_run(t, PROMISE_LOWER, fill);
+	fill.writer = db_writer(t->db)->writer_id;
+	txn_run(t, PROMISE_LOWER, &fill);
 	txn_expect(t, 1, TXN_MOVED);
-	txn_run(t, ARRIVAL_LOWER, fill);
+	txn_run(t, ARRIVAL_LOWER, &fill);
 	txn_expect(t, 1, TXN_MOVED);
-	txn_run(t, ARRIVAL_CLOSE, fill);
+	txn_run(t, ARRIVAL_CLOSE, &fill);
 }
 
 /* The last ones, but for the log. */
@@ -88,14 +88,14 @@ static enum db_result commit(struct txn *t)
 
 static enum db_result serve(struct db *db, struct arrival *a, struct handout *h)
 {
-	const struct fill fill = fill_of(db, a, h->given, h->given);
+	const struct fill fill = fill_of(a, h->given, h->given);
 	struct text       changes = {0};
 	struct txn        t = {0};
 	enum db_result    result;
 
 	txn_begin(&t, db);
 	txn_enter(&t, h->stamp_min, true);
-	lower(&t, &fill);
+	lower(&t, fill);
 	handout_write(&t, h, STOCK_SETTLE, NULL, a->movement_id, &changes);
 	move(&t, &fill);
 	txn_log(&t, &changes);
@@ -159,7 +159,7 @@ static void rest_take(struct txn *t, const struct rest *rest, const struct arriv
 /* Nobody waits: all that is left goes on sale, in the slots of the same numbers. */
 static enum db_result rest_sell(struct db *db, struct catalogue *c, struct arrival *a)
 {
-	const struct fill fill = fill_of(db, a, a->left, 0);
+	const struct fill fill = fill_of(a, a->left, 0);
 	struct rest       rest = {.left = a->left};
 	struct text       changes = {0};
 	struct txn        t = {0};
@@ -168,7 +168,7 @@ static enum db_result rest_sell(struct db *db, struct catalogue *c, struct arriv
 	if (result == DB_OK && rest.left == 0) {
 		txn_begin(&t, db);
 		txn_enter(&t, 0, true);
-		lower(&t, &fill);
+		lower(&t, fill);
 		if (a->from_id < a->to_id) /* the order of locks */
 			rest_take(&t, &rest, a, &fill);
 		slots_run(&t, STOCK_ADD, &rest, a, a->to_id);

@@ -65,7 +65,7 @@ UPDATE webhook
 UPDATE webhook FORCE INDEX (claim)
    SET task_id = {task}, version = {webhook_next}, due_at = UTC_TIMESTAMP(3) + INTERVAL {lease_s} SECOND,
        attempts = NULL
- WHERE state = {active} AND (due_at <= UTC_TIMESTAMP(3) OR due_at > UTC_TIMESTAMP(3) + INTERVAL 2 HOUR)
+ WHERE state = {active} AND (due_at <= UTC_TIMESTAMP(3) OR due_at > {latest_lease})
    AND (task_id IS NULL OR task_id <> {task}) AND secret NOT IN ({list}) LIMIT {limit};
 
 -- name: webhook_mine

@@ -147,7 +147,7 @@ Test(clock, orders_of_a_clock_that_was_ahead)
 	     "run      stats --json        -> 0 orders_ahead=3 leases_ahead=0",
 	     "run      audit               -> 1 '~due_within_a_pause: order_id=C2' ~order_id=C3 ~order_id=H1",
 	     "run      reap --dry-run      -> 0 !clock_was_ahead",
-	     "run      reap                -> 0 '~event=clock_was_ahead leases=0 orders=3'",
+	     "run      reap                -> 0 '~event=clock_was_ahead rows=3 orders=3 leases=0 '",
 	     "run      audit               -> 0",
 	     "run      stats --json        -> 0 orders_ahead=0",
 	     "work     settle              -> 0",
@@ -168,7 +168,7 @@ Test(clock, leases_of_a_clock_that_was_ahead)
 	     "claim    settle c limit=1 lease=3600 -> 201 task_id=3",
 	     "run      stats --json        -> 0 leases_ahead=2 orders_ahead=0 !-",
 	     "run      audit               -> 1 '~lease_within_an_hour: task_id=1' '~lease_within_an_hour: task_id=2'",
-	     "run      reap                -> 0 !freed '~event=clock_was_ahead leases=2 orders=0'",
+	     "run      reap                -> 0 !freed '~event=clock_was_ahead rows=2 orders=0 leases=2 '",
 	     "task     1                   -> open lease_until=~5 created_at=~0",
 	     "task     2                   -> open lease_until=~60",
 	     "task     3                   -> open lease_until=~3600",
@@ -187,7 +187,7 @@ Test(clock, leases_of_a_clock_that_was_ahead_renewed_since)
 	     "sql UPDATE job_task SET created_at = created_at + INTERVAL 1 DAY, lease_until = lease_until +"
 	     " INTERVAL 1 DAY -> ",
 	     "heartbeat 1 lease=300        -> 200",
-	     "run      reap                -> 0 !freed '~event=clock_was_ahead leases=1 orders=0'",
+	     "run      reap                -> 0 !freed '~event=clock_was_ahead rows=1 orders=0 leases=1 '",
 	     "task     1                   -> open lease_until=~300 created_at=~0",
 	     "complete 1                   -> completed=3");
 }
@@ -230,6 +230,19 @@ Test(clock, expiry_of_a_hold_that_lives)
 	     "tick 600",
 	     "work expire                  -> 0",
 	     "sku      A                   -> available=9 reserved=1");
+}
+
+/* A deliverer that had a webhook by such a clock. */
+Test(clock, webhooks_of_a_clock_that_was_ahead)
+{
+	flow("sql INSERT INTO webhook (webhook_id, url, from_oldest, parallel, created_at, secret, due_at, place,"
+	     " waits_since, mark) VALUES ('w', 'http://127.0.0.1:1/', 0, 1, UTC_TIMESTAMP(3), '', UTC_TIMESTAMP(3) +"
+	     " INTERVAL 1 DAY, '', UTC_TIMESTAMP(3), 7) -> ",
+	     "run      stats --json        -> 0 webhooks_ahead=1",
+	     "run      audit               -> 1 '~webhook_leased_by_now: webhook_id=w'",
+	     "run      reap                -> 0 '~event=clock_was_ahead' '~webhooks=1'",
+	     "run      audit               -> 0",
+	     "run      stats --json        -> 0 webhooks_ahead=0");
 }
 
 /* ---- the database's clock is set while a service runs */
@@ -303,6 +316,49 @@ Test(clock, orders_of_a_clock_that_is_set)
 	flow_steps("reserve  BEHIND A=1   -> 201",
 	           "list                  -> items=AGAIN,AHEAD,SECOND,FIRST,RIGHT,BEHIND");
 	server_clock_set(0);
+	flow_end();
+	server_remove(&server);
+}
+
+/* What was counted ahead says nothing about what is counted now, and who came ahead stands before who came later. */
+Test(clock, counts_and_places_of_a_clock_that_is_set)
+{
+	if (!server_with_a_clock())
+		cr_skip_test("needs libfaketime (apt-get install libfaketime)");
+	flow_begin();
+	flow_steps("serve --lanes 1",
+	           "raw PUT /v1/locations/po {'kind':'incoming'} -> 201",
+	           "receipt  A +10 A@po +100     -> 201");
+	server_clock_set(86400);
+	flow_steps("count    A=9                 -> 201 A=-1",
+	           "receipt  A +1                -> 201",
+	           "reserve  AHEAD A@po=1 confirm=true -> 201",
+	           "reserve  HOLD A@po=1 ttl=600 -> 201");
+	server_clock_set(0);
+	flow_steps("reserve  RIGHT A@po=1 confirm=true -> 201",
+	           "run      stats --json        -> 0 orders_ahead=0 leases_ahead=0 waiting_ahead=2 counts_ahead=1",
+	           "run      audit               -> 1 '~counted_by_now: sku=A location=main' '~waits_in_its_place:"
+	           " order_id=AHEAD' '~waits_in_its_place: order_id=HOLD'",
+	           "count    A=10 as_of=-0       -> 409 count_mismatch",
+	           "run      reap --dry-run      -> 0 !clock_was_ahead",
+	           "run      reap                -> 0 '~event=clock_was_ahead rows=3 orders=0 leases=0 arrivals=0"
+	           " webhooks=0 waiting=2 counts=1'",
+	           "run      audit               -> 0",
+	           "run      stats --json        -> 0 waiting_ahead=0 counts_ahead=0",
+	           "count    A=10 as_of=-0       -> 201 A=0",
+	           "reserve  LATE A@po=1 confirm=true -> 201",
+	           "raw GET /v1/skus/A/waiting   -> 200 items=RIGHT,AHEAD,LATE,HOLD end",
+	           "confirm  HOLD                -> confirmed",
+	           "raw GET /v1/skus/A/waiting   -> 200 items=RIGHT,AHEAD,LATE,HOLD end",
+	           "run      audit               -> 0");
+	server_clock_set(86400);
+	flow_step("count     A=10                -> 201 A=0");
+	server_clock_set(0);
+	flow_steps("count    A=10 as_of=-0       -> 409 count_mismatch",
+	           "count    A=10                -> 201 A=0",
+	           "count    A=10 as_of=-0       -> 201 A=0",
+	           "run      reap                -> 0 !clock_was_ahead",
+	           "run      audit               -> 0");
 	flow_end();
 	server_remove(&server);
 }

@@ -51,7 +51,10 @@ Test(pause, whose_row_is_missing)
 	     RESUME("settle") "200 paused=false !since",
 	     PAUSE("expire") "200 paused=true",
 	     "run      work settle --once      -> 0",
-	     STATES "3,3");
+	     STATES "3,3",
+	     "run      audit                   -> 1 '~job_is_there: job=3 row_of=-'",
+	     RESUME("deliver") "200 paused=false",
+	     "run      audit                   -> 0");
 }
 
 Test(pause, of_workers)

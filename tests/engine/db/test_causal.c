@@ -128,7 +128,8 @@ static const struct {
          "webhook_attempts_save "},
 	{"It follows a SELECT of the same connection that has waited, and changes what that one has found. What was "
          "changed meanwhile no longer fits its condition, or undoes it.",
-         " writers_end key_hold_enter key_hold_remove location_expect task_lease_cut task_orders_hasten task_reap "
+         " writers_end key_hold_enter key_hold_remove location_expect leases_bring_back orders_bring_back "
+         "arrivals_bring_back webhooks_bring_back waiting_bring_back counts_bring_back task_reap "
          "purge_tasks_lost purge_tasks webhook_delete webhook_enable webhook_rotate level_answered "},
 	{"A chore that comes again: a row that is not here yet is found by the next one. Where two nodes change a row, "
          "one "

@@ -33,7 +33,7 @@ static int64_t part_made(void)
 	         "  created_at, confirmed_at, later FROM reservation WHERE order_id = 'R1';"
 	         " INSERT INTO reservation_line SELECT 7, sku_id, location_id, slot, 1 FROM reservation_line"
 	         "  JOIN reservation USING (reservation_id) WHERE order_id = 'R1';"
-	         " INSERT INTO waiting_line SELECT 7, sku_id, location_id, held, waits_since, first_id, told"
+	         " INSERT INTO waiting_line SELECT 7, sku_id, location_id, held, waits_since, 7, told"
 	         "  FROM waiting_line JOIN reservation USING (reservation_id) WHERE order_id = 'R1';"
 	         " UPDATE reservation_line JOIN reservation USING (reservation_id) SET qty = qty - 1, changed = later"
 	         "  WHERE order_id = 'R1'; COMMIT; END");
@@ -283,7 +283,7 @@ static const struct writer commands[] = {
          "changed = GREATEST(",
          "start W reap",
          "0 !clock_was_ahead",
-         {"run audit -> 1 ~order_id=R1", "run reap -> 0 '~event=clock_was_ahead leases=0 orders=2'", BY_HAND,
+         {"run audit -> 1 ~order_id=R1", "run reap -> 0 '~event=clock_was_ahead rows=2 orders=2 leases=0'", BY_HAND,
           "run audit -> 0"}},
 };
 

@@ -129,6 +129,10 @@ Test(sweep, holds_of_a_dead_worker)
 	           "reserve R1 A=5 ttl=60            -> 201",
 	           "reserve R2 A=5 ttl=60            -> 201",
 	           "reserve R3 A=1                   -> 409 short A available=0");
+	trap_sql("INSERT INTO job_task (task_id, kind, worker, state, lease_until, claimed, completed, failed, "
+	         "created_at)"
+	         " SELECT seq, 2, 'w', 1, UTC_TIMESTAMP(3) + INTERVAL 1 HOUR, 1, 0, 0, UTC_TIMESTAMP(3)"
+	         " FROM seq_7_to_8");
 	trap_sql("UPDATE reservation SET task_id = 7, attempts = 1 WHERE order_id = 'R1'");
 	trap_sql("UPDATE reservation SET task_id = 8, attempts = 3, due_at = due_at + INTERVAL 1 HOUR"
 	         " WHERE order_id = 'R2'");

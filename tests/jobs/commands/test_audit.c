@@ -7,6 +7,19 @@
 #include <string.h>
 #include <unistd.h>
 
+#define WAITS_MENDED                                                                                          \
+	"UPDATE waiting_line w JOIN reservation r USING (reservation_id) SET w.waits_since = r.confirmed_at," \
+	" w.first_id = w.reservation_id, w.told = 0"
+/* RELEASED names the order that replaced it, HELD the one that it replaced. */
+#define REPLACED(by, of)                                                                                       \
+	"UPDATE reservation SET noted = noted | 1 WHERE order_id IN ('RELEASED', 'HELD'); "                    \
+	"INSERT INTO reservation_note (reservation_id, replaced_by, replaces)"                                 \
+	" SELECT reservation_id, IF(order_id = 'RELEASED', " by ", NULL), IF(order_id = 'HELD', " of ", NULL)" \
+	" FROM reservation WHERE order_id IN ('RELEASED', 'HELD')"
+#define REPLACED_MENDED                  \
+	"DELETE FROM reservation_note; " \
+	"UPDATE reservation SET noted = noted & ~1 WHERE order_id IN ('RELEASED', 'HELD')"
+
 /* One way to break an invariant, and back. */
 static const struct damage {
 	const char *name;  /* of the invariant */
@@ -301,6 +314,96 @@ static const struct damage {
          "  WHERE order_id = 'SETTLED'; INSERT INTO customer_units VALUES ('c', 1, 1); END",
          "BEGIN NOT ATOMIC UPDATE reservation SET noted = 4 WHERE order_id = 'SETTLED';"
          "  DELETE FROM reservation_note; DELETE FROM customer_units; END"},
+	{"booked_is_promised", "sku=C location=po booked=0 open=0 promised=5 kept=0",
+         false, /* nobody would be served */
+         "CREATE OR REPLACE TEMPORARY TABLE saved AS SELECT * FROM promise; DELETE FROM promise",
+         "INSERT INTO promise SELECT * FROM saved"},
+	{"aside_is_free", "sku=A location=paris slot=0 reserved=1", true,
+         "UPDATE location SET kind = 2 WHERE code = 'paris'", "UPDATE location SET kind = 1 WHERE code = 'paris'"},
+	{"counted_by_now", "sku=A location=main counted_at=2", true,
+         "INSERT INTO stock_counted VALUES (1, 1, 1, UTC_TIMESTAMP(3) + INTERVAL 2 MINUTE)",
+         "DELETE FROM stock_counted"},
+	{"limit_is_known", "sku=A per_customer=5 number=-", true, /* no service would ask whose the order is */
+         "UPDATE sku SET per_customer = 5 WHERE code = 'A'", "UPDATE sku SET per_customer = NULL WHERE code = 'A'"},
+	{"limit_is_known", "sku=A per_customer=0 number=1", true,
+         "INSERT INTO sku_limit VALUES (1, 1); UPDATE sku SET per_customer = 0 WHERE code = 'A'",
+         "DELETE FROM sku_limit; UPDATE sku SET per_customer = NULL WHERE code = 'A'"},
+	{"level_is_whole", "sku=A location=- level=9 low=-", true, "INSERT INTO level VALUES (1, 99, 9, NULL, 0)",
+         "DELETE FROM level WHERE location_id = 99"},
+	{"level_is_whole", "sku=A location=- level=2 low=-5", true, "INSERT INTO level VALUES (1, 99, 2, -5, 0)",
+         "DELETE FROM level WHERE location_id = 99"},
+	{"arrival_adds_up", "movement_id=made-0 sku=A from=main to=paris qty=5 filled=1 for_sale=0 open=-", false,
+         /* a transfer hands nothing out */
+         "BEGIN NOT ATOMIC UPDATE movement SET kind = 6 WHERE movement_id = 'made-0';"
+         "  INSERT INTO movement_transfer SELECT movement_no, 1, 1, 2, 5, 1, 0 FROM movement WHERE kind = 6; END",
+         "BEGIN NOT ATOMIC DELETE FROM movement_transfer; UPDATE movement SET kind = 1 WHERE kind = 6; END"},
+	{"arrival_taken_by_now", "movement_id=made-4 sku=A writer_id=9 due_at=2", false,
+         "INSERT INTO arrival_open SELECT MAX(movement_no), 1, 1, 2, 3, 9, UTC_TIMESTAMP(3) + INTERVAL 2 MINUTE"
+         " FROM movement",
+         "DELETE FROM arrival_open"},
+	{"backorder_is_moved", "movement_id=made-0 sku=A location=paris side=to lost=4 moved=2", false,
+         /* an adjustment brought less there */
+         "BEGIN NOT ATOMIC UPDATE movement SET kind = 2 WHERE movement_id = 'made-0';"
+         "  INSERT INTO movement_backorder SELECT movement_no, 1, 1, 1, 2, 'R', 4 FROM movement"
+         "   WHERE movement_id = 'made-0'; END",
+         "BEGIN NOT ATOMIC DELETE FROM movement_backorder; UPDATE movement SET kind = 1 WHERE movement_id = 'made-0';"
+         " END"},
+	{"backorder_of_its_order", "movement_id=made-0 reservation_id=", false,
+         "INSERT INTO movement_backorder SELECT movement_no, r.reservation_id, 1, 1, 2, 'OTHER', 1 FROM movement,"
+         " reservation r WHERE movement_id = 'made-0' AND r.order_id = 'HELD'",
+         "DELETE FROM movement_backorder"},
+	{"shipped_after", "order_id=CLAIMED due_at=9000", false, /* beyond what can be asked for */
+         "UPDATE reservation SET ship_after = '9000-01-01', due_at = '9000-01-01' WHERE order_id = 'CLAIMED'",
+         "UPDATE reservation SET ship_after = NULL, due_at = confirmed_at WHERE order_id = 'CLAIMED'"},
+	{"waits_in_its_place", "order_id=WAITS sku=C location=po waits_since=2016", false,
+         "UPDATE waiting_line SET waits_since = '2016-01-01'", WAITS_MENDED},
+	{"waits_in_its_place", "order_id=WAITS sku=C location=po waits_since=2", false, /* of a clock that was ahead */
+         "UPDATE waiting_line SET told = 2, waits_since = UTC_TIMESTAMP(3) + INTERVAL 2 MINUTE", WAITS_MENDED},
+	{"waits_in_its_place", "order_id=WAITS sku=C location=po waits_since=2", false, /* it comes from no other */
+         "UPDATE waiting_line SET first_id = 1", WAITS_MENDED},
+	{"waits_in_its_place", "order_id=WAITS sku=C location=po waits_since=2", false, /* nobody told that */
+         "UPDATE waiting_line SET told = 1", WAITS_MENDED},
+	{"waits_in_its_place", "order_id=WAITS sku=C location=po waits_since=2", false, /* told at another time */
+         "UPDATE waiting_line SET told = 1; UPDATE reservation SET noted = 1 WHERE order_id = 'WAITS';"
+         " INSERT INTO reservation_note (reservation_id, waits_since) SELECT reservation_id, '2016-01-01'"
+         " FROM waiting_line",
+         "DELETE FROM reservation_note; UPDATE reservation SET noted = 0 WHERE order_id = 'WAITS'; " WAITS_MENDED},
+	{"waits_in_its_place", "order_id=WAITS sku=C location=po waits_since=2", false, /* told, and taken for untold */
+         "UPDATE reservation SET noted = 1 WHERE order_id = 'WAITS';"
+         " INSERT INTO reservation_note (reservation_id, waits_since) SELECT reservation_id, waits_since"
+         " FROM waiting_line",
+         "DELETE FROM reservation_note; UPDATE reservation SET noted = 0 WHERE order_id = 'WAITS'"},
+	{"hold_of_key", "order_id=- key_id=7 made_with=- units=1 held=- reservation_id=7", false, /* of no order */
+         "INSERT INTO key_hold VALUES (7, 7, 1)", "DELETE FROM key_hold"},
+	{"replaces_one_another", "order_id=HELD replaced_by=- replaces=RELEASED other=RELEASED other_replaced_by=-",
+         false, REPLACED("NULL", "'RELEASED'"), REPLACED_MENDED},
+	{"replaces_one_another", "order_id=HELD replaced_by=- replaces=RELEASED other=RELEASED other_replaced_by=NEXT",
+         false, REPLACED("'NEXT'", "'RELEASED'"), REPLACED_MENDED},
+	{"replaces_one_another",
+         "order_id=RELEASED replaced_by=HELD replaces=- other=HELD other_replaced_by=-"
+         " other_replaces=OTHER",
+         false,
+         "UPDATE reservation SET released_at = created_at + INTERVAL 1 MINUTE WHERE order_id = 'RELEASED'; " REPLACED(
+		 "'HELD'", "'OTHER'"),
+         REPLACED_MENDED},
+	{"lost_of_a_task", "task_id=99 order_id=LOST", false, "INSERT INTO task_lost VALUES (99, 'LOST')",
+         "DELETE FROM task_lost"},
+	{"location_is_whole", "location=paris kind=9", false, "UPDATE location SET kind = 9 WHERE code = 'paris'",
+         "UPDATE location SET kind = 1 WHERE code = 'paris'"},
+	{"location_is_whole", "location=paris kind=1 expected_at=2", false,
+         "UPDATE location SET expected_at = UTC_TIMESTAMP(3) WHERE code = 'paris'",
+         "UPDATE location SET expected_at = NULL WHERE code = 'paris'"},
+	{"job_is_there", "job=1 row_of=-", false, "DELETE FROM job WHERE job = 1",
+         "INSERT INTO job (job, paused) VALUES (1, 0)"},
+	{"job_is_there", "job=- row_of=7", false, "INSERT INTO job (job, paused) VALUES (7, 1)",
+         "DELETE FROM job WHERE job = 7"},
+	{"job_is_there", "job=2 row_of=2 paused=1 since=-", false, "UPDATE job SET paused = 1 WHERE job = 2",
+         "UPDATE job SET paused = 0 WHERE job = 2"},
+	{"webhook_leased_by_now", "webhook_id=w due_at=2", false,
+         "INSERT INTO webhook (webhook_id, url, from_oldest, parallel, created_at, secret, due_at, place, waits_since)"
+         " SELECT 'w', 'http://127.0.0.1:1/', 0, 1, UTC_TIMESTAMP(3), '', UTC_TIMESTAMP(3) + INTERVAL 1 DAY, '',"
+         " UTC_TIMESTAMP(3)",
+         "DELETE FROM webhook"},
 };
 
 /* A reservation in every state. The units of sku 1, A, lie in slot 0. */

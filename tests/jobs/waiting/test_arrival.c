@@ -104,6 +104,39 @@ Test(arrival, passes_over_who_is_locked)
 	flow_end();
 }
 
+/* Whoever hands an arrival out has it for half a second: by a clock that was ahead until that comes again, were it not
+ * taken for nothing. The writer is the one that the connection has, from the first step on. */
+Test(arrival, of_a_clock_that_was_ahead)
+{
+	flow_begin();
+	flow_steps("serve    --lanes 2",
+	           PO,
+	           "receipt  A@po +10                              -> 201",
+	           "reserve  C1 A@po=3 confirm=true                -> 201",
+	           "reserve  C2 A@po=2 confirm=true                -> 201");
+	trap_lock(ROW_OF("C1"));
+	flow_steps("arrival  M1 A@po>main=7                         -> 201 lines[0].filled=2 lines[0].waiting=5",
+	           "sql      SELECT COUNT(*) FROM arrival_open WHERE writer_id = 0 -> 0",
+	           "sql      UPDATE arrival_open SET writer_id = 999, due_at = due_at + INTERVAL 1 DAY -> ",
+	           "run      stats --json                          -> 0 arrivals_ahead=1",
+	           "run      audit                                 -> 1 '~arrival_taken_by_now: movement_id=M1 sku=A'");
+	trap_unlock();
+	flow_steps("wait movement M1                               -> 200 lines[0].filled=5 lines[0].for_sale=2",
+	           "reserve  C3 A@po=3 confirm=true                -> 201");
+	trap_lock(ROW_OF("C3"));
+	flow_steps("arrival  M2 A@po>main=3                         -> 201 lines[0].waiting=3",
+	           "kill",
+	           "sql      UPDATE arrival_open SET writer_id = 999, due_at = due_at + INTERVAL 1 DAY -> ",
+	           "run      reap                                  -> 0 '~event=clock_was_ahead' '~arrivals=1'",
+	           "run      stats --json                          -> 0 arrivals_ahead=0",
+	           "run      audit                                 -> 0",
+	           "serve");
+	trap_unlock();
+	flow_steps("wait movement M2                               -> 200 lines[0].filled=3",
+	           "run      audit                                 -> 0");
+	flow_end();
+}
+
 /* One movement, of whatever came of it: at a place that had nothing, beside units that the order has there already. */
 Test(arrival, pieces)
 {

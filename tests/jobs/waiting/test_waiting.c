@@ -138,6 +138,31 @@ Test(waiting, a_part_keeps_the_place_that_was_told)
 	     "run     audit                                   -> 0");
 }
 
+/* A replacement keeps it, too, says so, and passes it on, whether it waits or not. */
+Test(waiting, a_replacement_keeps_the_place_that_was_told)
+{
+	flow(po,
+	     "receipt A@po +9                                 -> 201",
+	     "reserve N1 A@po=1 confirm=true                  -> 201",
+	     "tick    10",
+	     "reserve T1 A@po=2 confirm=true waits_since=-3600 -> 201 waits_since=*",
+	     "reserve T2 A@po=3 confirm=true replaces=T1      -> 201 waits_since=*",
+	     "get     T2                                      -> confirmed waits_since=*",
+	     "reserve T2 A@po=3 confirm=true replaces=T1      -> 200 replayed waits_since=*",
+	     "split   T2 T3 A@po=1                            -> 201 waits_since=*",
+	     "raw GET /v1/skus/A/waiting                      -> 200 items=T2,T3,N1 end",
+	     "arrival A@po>main=4                             -> 201 lines[0].filled=4",
+	     "get     T2                                      -> confirmed A=2 !waits_since",
+	     "reserve T4 A=2 confirm=true replaces=T2         -> 201 !waits_since",
+	     "count   A=0 short=backorder to=po               -> 201 backordered=3",
+	     "raw GET /v1/skus/A/waiting                      -> 200 items=T3,T4,N1 end",
+	     "get     T4                                      -> confirmed A@po=2 waits_since=*",
+	     "run     audit                                   -> 0",
+	     "reserve T5 A@po=2 confirm=true replaces=T4 waits_since=-60 -> 201 waits_since=*",
+	     "raw GET /v1/skus/A/waiting                      -> 200 items=T3,T5,N1 end",
+	     "run     audit                                   -> 0");
+}
+
 Test(waiting, a_place_is_told_by_admins)
 {
 	flow("keys    shop order | boss admin                 -> ",
