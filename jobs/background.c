@@ -8,7 +8,8 @@
 
 #include <stdlib.h>
 
-enum { CHORES_MAX = 8, CONFLICT_MS = 10, FAILED_MS = 500 };
+/* LOCK_WAIT_S: one chore waits no longer for somebody's lock, because the others wait for the chore. */
+enum { CHORES_MAX = 8, CONFLICT_MS = 10, FAILED_MS = 500, LOCK_WAIT_S = 1 };
 
 struct background {
 	struct {
@@ -22,6 +23,13 @@ struct background {
 	pthread_t   thread;
 };
 
+static bool connected(struct background *b)
+{
+	return db_connected(b->db) ||
+	       (db_connect(b->db) &&
+	        db_ask(b->db, LOCK_WAIT, &(struct fill){.wait_s = LOCK_WAIT_S}, NULL, NULL) == DB_OK);
+}
+
 /* Takes the turn of chore `i`. */
 static void turn(struct background *b, size_t i)
 {
@@ -29,7 +37,7 @@ static void turn(struct background *b, size_t i)
 	int64_t             pause_ms = FAILED_MS;
 	enum db_result      result = DB_AWAY;
 
-	if (db_connected(b->db) || db_connect(b->db))
+	if (connected(b))
 		result = chore->turn(chore->arg, b->db, &pause_ms);
 	if (result != DB_OK && result != DB_RETRY && result != DB_LOCKED && !b->chores[i].failed)
 		log_event(LOG_WARN, "job_failed", "worker=%s why=\"%s\"", chore->name, db_error(b->db));

@@ -44,6 +44,10 @@ BEGIN NOT ATOMIC
   EXECUTE IMMEDIATE 'SET SESSION wsrep_sync_wait = IF(@@wsrep_on, 1, 0)';
 END;
 
+-- name: lock_wait
+-- How long the session waits for a lock from now on, in seconds; 0: not at all.
+SET SESSION innodb_lock_wait_timeout = {wait_s}, lock_wait_timeout = {wait_s};
+
 -- name: schema_read
 -- The newest version of the schema, and the newest that was begun, which stands below zero until it is complete. A
 -- database in the making has its version both ways. One row.

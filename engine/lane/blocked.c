@@ -326,7 +326,7 @@ static void lock_wait_set(struct lane *l, int wait_s)
 	assert(wait_s == 0 || wait_s == LOCK_WAIT_S);
 	if (l->wait_s == wait_s || !db_connected(l->db))
 		return;
-	if (lane_ask(l, LANE_WAIT, &(struct fill){.wait_s = wait_s}, NULL, NULL) == DB_OK)
+	if (lane_ask(l, LOCK_WAIT, &(struct fill){.wait_s = wait_s}, NULL, NULL) == DB_OK)
 		l->wait_s = wait_s;
 	else
 		db_close(l->db);

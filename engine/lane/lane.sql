@@ -1,9 +1,5 @@
 -- What a lane does with its writer, and beside its batches.
 
--- name: lane_wait
--- Sets the lock wait of the lane's connection in seconds; 0: no wait at all.
-SET SESSION innodb_lock_wait_timeout = {wait_s}, lock_wait_timeout = {wait_s};
-
 -- name: past_read
 -- The mark of this database, and the codes that the newest known sku and location have in it (number 0: none is known).
 -- With them the version of the locations. One row.

@@ -37,10 +37,11 @@ struct serve {
 	struct database   database;
 	struct engine    *engine;
 	struct jobs      *jobs;
-	struct watch     *watch; /* a chore of the background thread */
-	struct pull      *pull;  /* another one */
-	struct keys      *keys;  /* NULL: without keys */
-	struct tls       *tls;   /* NULL: plain text */
+	struct watch     *watch;    /* a chore of the background thread */
+	struct pull      *pull;     /* another one */
+	struct arrivals  *arrivals; /* another one */
+	struct keys      *keys;     /* NULL: without keys */
+	struct tls       *tls;      /* NULL: plain text */
 	struct listenings listen;
 	struct access    *access;
 	struct service   *service;
@@ -275,6 +276,7 @@ static void work_close(struct serve *s)
 	background_close(s->background);
 	watch_free(s->watch);
 	pull_free(s->pull);
+	arrivals_free(s->arrivals);
 	engine_close(s->engine);
 	pings_stop();
 	stop_now(&closing.closed);
@@ -345,12 +347,12 @@ static int serve_work(struct serve *s)
 		s->jobs = jobs_open(option_text(OPTION_jobs), s->database.source, engine_catalogue(s->engine),
 		                    &s->webhooks);
 	s->watch = watch_new(engine_catalogue(s->engine), option_given(OPTION_stock_changed));
+	s->arrivals = arrivals_new(engine_catalogue(s->engine));
 	s->pull = pull_new(engine_catalogue(s->engine));
-	s->background =
-		background_open(s->database.source,
-	                        (struct chore[]){watch_chore(s->watch), pause_chore(),
-	                                         arrival_chore(engine_catalogue(s->engine)), pull_chore(s->pull)},
-	                        4);
+	s->background = background_open(
+		s->database.source,
+		(struct chore[]){watch_chore(s->watch), pause_chore(), arrival_chore(s->arrivals), pull_chore(s->pull)},
+		4);
 	status = doors_open(s);
 	work_close(s);
 	if (s->service)

@@ -7,16 +7,19 @@
 #include "engine/db/retry.h"
 #include "engine/log/event.h"
 #include "engine/past.h"
+#include "jobs/locations/deferred.h"
 #include "jobs/locations/handout.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#define CHORE "arrivals"
 
 /* STEP_ARRIVALS: arrivals that take turns. LOOK_MS: between two looks for open ones; SLICE_MS: how long the others of
- * the background thread wait. BLOCKED_MS: how long somebody who is locked holds up the line. */
-enum { STEP_ARRIVALS = 16, LOOK_MS = 250, SLICE_MS = 250, BLOCKED_MS = 150, BLOCKED_PAUSE_US = 5000 };
+ * the background thread wait. BLOCKED_MS: how long an order that is locked holds up those behind it.
+ * PAUSE_TRIES: where nothing moved, as if so many tries had met a conflict: 0 to 8 ms. */
+enum { STEP_ARRIVALS = 16, LOOK_MS = 250, SLICE_MS = 250, BLOCKED_MS = 150, PAUSE_TRIES = 4 };
 
 struct arrival {
 	uint64_t          movement_no;
@@ -29,7 +32,8 @@ struct arrival {
 struct arrivals {
 	struct catalogue *catalogue;
 	struct arrival    list[STEP_ARRIVALS];
-	size_t            count;
+	size_t            count, passed; /* of the open ones: so many of the oldest are passed over */
+	struct deferred   deferred;
 };
 
 static void arrival_read(void *arg, const struct db_row *row)
@@ -202,11 +206,13 @@ static enum db_result step(struct db *db, struct catalogue *c, struct arrival *a
 	                      .limit = h->limit,
 	                      .passes = h->passes};
 	result = handout_read(db, c, h);
-	if (result == DB_OK && h->lapsed_count > 0)
+	if (result == DB_OK && h->lapsed_count > 0) {
 		result = handout_sweep(db, h);
-	*moved |= result == DB_OK && h->lapsed_count + h->count > 0;
+		*moved |= result == DB_OK;
+	}
 	if (result == DB_OK && h->count > 0) {
 		result = serve(db, a, h);
+		*moved |= result == DB_OK;
 	} else if (result == DB_OK && h->waiting == 0) {
 		result = rest_sell(db, c, a);
 		*moved |= result == DB_OK;
@@ -221,46 +227,90 @@ static enum db_result arrivals_find(struct db *db, struct arrivals *all, uint64_
 	return db_ask(db, ARRIVALS_OPEN,
 	              &(struct fill){.from_id = (int64_t)movement_no,
 	                             .until_id = movement_no ? (int64_t)movement_no : INT64_MAX,
+	                             .offset = (int64_t)all->passed,
 	                             .taken = movement_no > 0,
 	                             .writer = db_writer(db)->writer_id,
 	                             .limit = STEP_ARRIVALS},
 	              arrival_read, all);
 }
 
+/* A step of each arrival that was found. What fails does not stop the others. */
+static enum db_result round_run(struct db *db, struct arrivals *all, struct handout *h, int64_t until_ms, bool *tried,
+                                bool *moved)
+{
+	enum db_result result = DB_OK;
+
+	for (size_t i = 0; result == DB_OK && i < all->count && clock_ms() < until_ms; i++) {
+		struct arrival     *a = &all->list[i];
+		const struct giving giving = {a->movement_no, sku_id(a->sku), a->from_id, a->to_id};
+
+		if (deferred_is(&all->deferred, &giving))
+			continue;
+		*tried = true;
+		result = deferred_begin(&all->deferred, db, &giving);
+		if (result == DB_OK)
+			result = step(db, all->catalogue, a, h, moved);
+		result = deferred_end(&all->deferred, db, all->catalogue, &giving, CHORE, result);
+	}
+	return result;
+}
+
+/* Where the oldest make no progress, those behind them have their turn, until all had it. *more: something is left. */
+static enum db_result hand_out(struct db *db, struct arrivals *all, uint64_t movement_no, int64_t slice_ms, bool *more)
+{
+	struct handout h = {0};
+	int64_t        moved_ms = clock_ms(), until_ms = moved_ms + slice_ms;
+	bool           tried = true, moved;
+	enum db_result result = DB_OK;
+
+	for (*more = true; result == DB_OK && *more && (tried || all->passed > 0) && clock_ms() < until_ms;) {
+		h.passes = clock_ms() >= moved_ms + BLOCKED_MS;
+		tried = moved = false;
+		result = arrivals_find(db, all, movement_no);
+		*more = all->count > 0 || all->passed > 0 || result != DB_OK;
+		if (result == DB_OK)
+			result = round_run(db, all, &h, until_ms, &tried, &moved);
+		all->passed = moved || all->count < STEP_ARRIVALS ? 0 : all->passed + all->count;
+		if (moved)
+			moved_ms = clock_ms();
+		else if (result == DB_OK && tried)
+			retry_pause(DB_RETRY, PAUSE_TRIES);
+	}
+	return result == DB_RETRY ? DB_OK : result;
+}
+
 enum db_result arrivals_run(struct db *db, struct catalogue *c, uint64_t movement_no, int64_t slice_ms, bool *more)
 {
 	struct arrivals all = {.catalogue = c};
-	struct handout  h = {0};
-	int64_t         moved_ms = clock_ms(), until_ms = moved_ms + slice_ms;
-	bool            moved;
-	enum db_result  result = DB_OK;
+	enum db_result  result = hand_out(db, &all, movement_no, slice_ms, more);
 
-	*more = true;
-	for (unsigned tries = 0; *more && clock_ms() < until_ms;) {
-		h.passes = clock_ms() >= moved_ms + BLOCKED_MS;
-		moved = false;
-		result = arrivals_find(db, &all, movement_no);
-		*more = all.count > 0 || result != DB_OK;
-		for (size_t i = 0; result == DB_OK && i < all.count && clock_ms() < until_ms; i++)
-			result = step(db, c, &all.list[i], &h, &moved);
-		if (result == DB_RETRY)
-			retry_pause(result, tries++);
-		else if (result != DB_OK)
-			break;
-		else if (moved)
-			moved_ms = clock_ms();
-		else if (*more)
-			usleep(BLOCKED_PAUSE_US);
-	}
-	return result == DB_RETRY ? DB_OK : result;
+	deferred_fini(&all.deferred);
+	return result;
+}
+
+/* ---- the chore */
+
+struct arrivals *arrivals_new(struct catalogue *c)
+{
+	struct arrivals *all = mem_alloc(sizeof(*all));
+
+	all->catalogue = c;
+	return all;
+}
+
+void arrivals_free(struct arrivals *all)
+{
+	deferred_fini(&all->deferred);
+	free(all);
 }
 
 static enum db_result turn(void *arg, struct db *db, int64_t *pause_ms)
 {
 	bool           more = false;
-	enum db_result result = arrivals_run(db, arg, 0, SLICE_MS, &more);
+	int64_t        until_ms = clock_ms() + SLICE_MS;
+	enum db_result result = hand_out(db, arg, 0, SLICE_MS, &more);
 
-	*pause_ms = more ? 0 : LOOK_MS;
+	*pause_ms = more && clock_ms() >= until_ms ? 0 : LOOK_MS;
 	return result;
 }
 
@@ -269,7 +319,7 @@ static void leave(void *arg, struct db *db)
 	(void)arg, (void)db;
 }
 
-struct chore arrival_chore(struct catalogue *c)
+struct chore arrival_chore(struct arrivals *all)
 {
-	return (struct chore){"arrivals", turn, leave, c};
+	return (struct chore){CHORE, turn, leave, all};
 }

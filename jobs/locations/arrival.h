@@ -6,11 +6,15 @@
 #include "engine/rows.h"
 #include "jobs/background.h"
 
-/* Hands out for that long at most: arrivals of one movement; 0: of all movements that nobody else hands out just now.
- * *more: something is left. Conflicts are met by trying again. */
+/* Hands out one movement for that long at most. *more: something is left. Conflicts are met by trying again; what fails
+ * otherwise is left to the chore. */
 enum db_result arrivals_run(struct db *db, struct catalogue *c, uint64_t movement_no, int64_t slice_ms,
                             bool *more) MUST_CHECK;
 
-struct chore arrival_chore(struct catalogue *c); /* of every service */
+/* The chore of every service: all movements that nobody else hands out just now. */
+struct arrivals;
+struct arrivals *arrivals_new(struct catalogue *c);
+void             arrivals_free(struct arrivals *all);
+struct chore     arrival_chore(struct arrivals *all);
 
 #endif

@@ -5,15 +5,16 @@
 movement_no = {movement} AND sku_id = {sku} AND from_id = {location} AND to_id = {to}
 
 -- name: arrivals_open
--- Arrivals of the movements {from_id} to {until_id} that are not handed out whole, the oldest first; with {taken} 0
--- only those that nobody else hands out just now. A time that was given by a clock that was ahead keeps nobody away.
+-- Arrivals of the movements {from_id} to {until_id} that are not handed out whole, the oldest first but for {offset}
+-- of them; with {taken} 0 only those that nobody else hands out just now. A time that was given by a clock that was
+-- ahead keeps nobody away.
 SELECT a.movement_no, a.sku_id, a.from_id, a.to_id, a.units, m.movement_id, k.code
   FROM arrival_open a FORCE INDEX (PRIMARY)
   STRAIGHT_JOIN movement m FORCE INDEX (PRIMARY) ON m.movement_no = a.movement_no
   STRAIGHT_JOIN sku k FORCE INDEX (PRIMARY) ON k.sku_id = a.sku_id
  WHERE a.movement_no BETWEEN {from_id} AND {until_id}
    AND ({taken} = 1 OR a.writer_id = {writer} OR a.due_at <= UTC_TIMESTAMP(3) OR a.due_at > {soon})
- ORDER BY a.movement_no, a.sku_id, a.from_id, a.to_id LIMIT {limit};
+ ORDER BY a.movement_no, a.sku_id, a.from_id, a.to_id LIMIT {limit} OFFSET {offset};
 
 -- name: promise_lower
 -- Guard: units that leave the sum of promises were booked.

@@ -5,10 +5,13 @@
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "engine/db/writer.h"
+#include "jobs/locations/deferred.h"
 #include "jobs/locations/handout.h"
 
 #include <stdlib.h>
 #include <unistd.h>
+
+#define CHORE "line"
 
 /* PAUSE_MS: between two walks over the sums of promises; NEXT_MS: between two parts of one. REST_MS: where no place has
  * a line. TURN_MS: after so long the other chores have their turn. */
@@ -19,6 +22,9 @@ struct pull {
 	struct values     places;  /* (location, location of its line) */
 	int64_t           version; /* of the places; -1: they were not read */
 	int64_t           from_id; /* the sku up to which the walk has come */
+	bool              left;    /* this walk has left units that somebody waits for */
+	bool              blocked; /* this turn has met somebody who is locked */
+	struct deferred   deferred;
 	struct handout    handout; /* of one sku after another; keeps how many orders go together */
 };
 
@@ -103,7 +109,8 @@ static enum db_result given_write(struct db *db, const struct handout *h, struct
 	return result;
 }
 
-/* Who is locked for a moment holds up those behind him; later his units are kept for him, and they get theirs. */
+/* An order that is locked for a moment holds up those behind it. Later its units are kept for it, and they get theirs.
+ * A turn waits so once. */
 static enum db_result front_read(struct pull *p, struct db *db)
 {
 	struct handout *h = &p->handout;
@@ -112,8 +119,9 @@ static enum db_result front_read(struct pull *p, struct db *db)
 	h->passes = false;
 	result = handout_read(db, p->catalogue, h);
 	if (result == DB_OK && h->waiting > 0 && h->count + h->lapsed_count == 0) {
-		usleep(BLOCKED_US);
-		h->passes = true;
+		if (!p->blocked)
+			usleep(BLOCKED_US);
+		p->blocked = h->passes = true;
 		result = handout_read(db, p->catalogue, h);
 	}
 	return result;
@@ -150,21 +158,42 @@ static enum db_result front_serve(struct pull *p, struct db *db, const struct fo
 
 /* ---- the walk */
 
-/* What rests on a kind is written by a writer that has entered ahead of it. */
+/* All that there is to give, or what the time has room for. What fails does not stop those behind it. */
+static enum db_result one_serve(struct pull *p, struct db *db, const struct found *f, int64_t until_ms)
+{
+	struct giving  giving = {.sku_id = f->sku_id, .from_id = f->line_id, .to_id = f->place_id};
+	enum db_result result;
+	bool           more = false;
+
+	if (deferred_is(&p->deferred, &giving))
+		return DB_OK;
+	result = deferred_begin(&p->deferred, db, &giving);
+	while (result == DB_OK) {
+		result = front_serve(p, db, f, &more);
+		if (!more || clock_ms() >= until_ms)
+			break;
+	}
+	p->left |= more || result == DB_RETRY;
+	return deferred_end(&p->deferred, db, p->catalogue, &giving, CHORE, result);
+}
+
+/* What rests on a kind is written by a writer that has entered ahead of it. *from_id: the sku up to which all had their
+ * turn, where the time was too short for all, or more than FOUND_MAX were there. */
 static enum db_result found_serve(struct pull *p, struct db *db, const struct founds *found, int64_t until_ms,
-                                  bool *whole)
+                                  int64_t *from_id)
 {
 	int64_t        version = p->version;
 	enum db_result result = writer_enter(db, 0);
-	bool           more;
+	size_t         i = 0;
 
 	if (result == DB_OK)
 		result = places_read(p, db);
-	for (size_t i = 0; result == DB_OK && i < found->count && version == p->version; i++)
-		do {
-			result = front_serve(p, db, &found->list[i], &more);
-		} while (result == DB_OK && more && clock_ms() < until_ms);
-	*whole = result == DB_OK && version == p->version && found->count < FOUND_MAX && clock_ms() < until_ms;
+	for (; result == DB_OK && i < found->count && version == p->version && clock_ms() < until_ms; i++)
+		result = one_serve(p, db, &found->list[i], until_ms);
+	if (version != p->version)
+		*from_id = p->from_id;
+	else if (i < found->count || found->count == FOUND_MAX)
+		*from_id = i ? found->list[i - 1].sku_id : p->from_id;
 	return result;
 }
 
@@ -172,10 +201,9 @@ static enum db_result pull_turn(void *arg, struct db *db, int64_t *pause_ms)
 {
 	struct pull   *p = arg;
 	struct founds  found = {.count = 0};
-	int64_t        until_ms = clock_ms() + TURN_MS, end = 0;
+	int64_t        until_ms = clock_ms() + TURN_MS, end = 0, next;
 	struct fill    fill = {.rows = &p->places, .from_id = p->from_id, .offset = PART, .limit = FOUND_MAX};
 	enum db_result result = places_read(p, db);
-	bool           whole = true;
 
 	*pause_ms = REST_MS;
 	if (result != DB_OK || p->places.count == 0)
@@ -184,12 +212,16 @@ static enum db_result pull_turn(void *arg, struct db *db, int64_t *pause_ms)
 	fill.until_id = end ? end : UINT32_MAX;
 	if (result == DB_OK)
 		result = db_ask(db, PULL_FIND, &fill, found_read, &found);
+	p->blocked = false;
+	next = end;
 	if (result == DB_OK && found.count > 0)
-		result = found_serve(p, db, &found, until_ms, &whole);
-	*pause_ms = !whole ? 0 : end ? NEXT_MS : PAUSE_MS;
-	if (whole)
-		p->from_id = end;
-	return result;
+		result = found_serve(p, db, &found, until_ms, &next);
+	if (result != DB_OK)
+		return result;
+	*pause_ms = next != end ? 0 : next || p->left ? NEXT_MS : PAUSE_MS;
+	p->from_id = next;
+	p->left &= next != 0;
+	return DB_OK;
 }
 
 static void pull_leave(void *arg, struct db *db)
@@ -210,11 +242,12 @@ struct pull *pull_new(struct catalogue *c)
 void pull_free(struct pull *p)
 {
 	handout_fini(&p->handout);
+	deferred_fini(&p->deferred);
 	values_fini(&p->places);
 	free(p);
 }
 
 struct chore pull_chore(struct pull *p)
 {
-	return (struct chore){"line", pull_turn, pull_leave, p};
+	return (struct chore){CHORE, pull_turn, pull_leave, p};
 }

@@ -137,6 +137,28 @@ Test(arrival, of_a_clock_that_was_ahead)
 	flow_end();
 }
 
+/* An arrival that cannot be handed out, because its rows are damaged, does not stop those behind it. */
+Test(arrival, goes_on_behind_one_that_fails)
+{
+	flow_begin();
+	flow_steps(PO,
+	           "receipt  A@po +5 B@po +5                       -> 201",
+	           "reserve  C1 A@po=1 confirm=true                -> 201",
+	           "reserve  C2 B@po=1 confirm=true                -> 201");
+	trap_sql("CREATE TRIGGER damaged BEFORE DELETE ON waiting_line FOR EACH ROW IF OLD.sku_id ="
+	         " (SELECT sku_id FROM sku WHERE code = 'A') THEN SIGNAL SQLSTATE '45000'; END IF");
+	flow_step("arrival  M1 A@po>main=2                         -> 201 lines[0].filled=0 lines[0].waiting=2");
+	trap_lock(ROW_OF("C2"));
+	flow_step("arrival  M2 B@po>main=1                         -> 201 lines[0].filled=0 lines[0].waiting=1");
+	trap_unlock();
+	flow_steps("wait movement M2                               -> 200 lines[0].filled=1 lines[0].waiting=0",
+	           "get      C2                                    -> confirmed B=1",
+	           "movement M1                                    -> 200 lines[0].filled=0 lines[0].waiting=2",
+	           "run      audit                                 -> 0");
+	trap_sql("DROP TRIGGER damaged");
+	flow_end();
+}
+
 /* One movement, of whatever came of it: at a place that had nothing, beside units that the order has there already. */
 Test(arrival, pieces)
 {

@@ -154,6 +154,61 @@ Test(line, passes_over_who_is_locked)
 	flow_end();
 }
 
+#define AT_PO_OF(code)                                                                                                 \
+	"SELECT slot FROM stock_slot WHERE sku_id = (SELECT sku_id FROM sku WHERE code = '" code "')"                  \
+	" AND location_id = (SELECT location_id FROM location WHERE code = 'po') FOR UPDATE"
+
+/* One sku that cannot be given, because a slot is locked or its rows are damaged, does not stop the others, and the log
+ * names it once. */
+Test(line, goes_on_behind_a_sku_that_fails)
+{
+	flow_begin();
+	flow_steps(po,
+	           "receipt A@po +9 B@po +9 C@po +9 Z +1         -> 201",
+	           waits,
+	           "reserve W1 A@po=1 confirm=true               -> 201",
+	           "reserve W2 B@po=1 confirm=true               -> 201",
+	           "reserve W3 C@po=2 confirm=true               -> 201");
+	trap_sql("CREATE TRIGGER damaged BEFORE DELETE ON waiting_line FOR EACH ROW IF OLD.sku_id ="
+	         " (SELECT sku_id FROM sku WHERE code = 'B') THEN SIGNAL SQLSTATE '45000'; END IF");
+	trap_lock(AT_PO_OF("A"));
+	flow_steps("receipt A +1                                 -> 201",
+	           "receipt B +1                                 -> 201",
+	           "receipt C +1                                 -> 201",
+	           "wait get W3                                  -> confirmed C@main=1 C@po=1",
+	           "receipt C +1                                 -> 201",
+	           "wait get W3                                  -> confirmed C@main=2",
+	           "get W1                                       -> confirmed A@po=1");
+	trap_unlock();
+	flow_steps("wait get W1                                  -> confirmed A@main=1",
+	           "get W2                                       -> confirmed B@po=1",
+	           "run audit                                    -> 0");
+	cr_expect_eq(trap_said_count("event=job_failed worker=line sku=A"), 1);
+	cr_expect_eq(trap_said_count("event=job_failed worker=line sku=B"), 1);
+	trap_sql("DROP TRIGGER damaged");
+	flow_end();
+}
+
+/* More skus than one look finds, whose first orders are locked, do not hold up the sku behind them. */
+Test(line, a_hundred_that_are_locked_hold_up_nobody)
+{
+	flow_begin();
+	flow_steps(po, "receipt Z +1 -> 201", waits);
+	for (int i = 0; i <= 100; i++) {
+		flow_step("receipt S%d@po +1 -> 201", i);
+		flow_step("reserve W%03d S%d@po=1 confirm=true -> 201", i, i);
+	}
+	for (int i = 0; i < 100; i++)
+		trap_lock("SELECT 1 FROM reservation WHERE order_id = 'W%03d' FOR UPDATE", i);
+	flow_repeat("receipt", " S#@main +1", 101, " -> 201");
+	flow_step("wait get W100 -> confirmed S100@main=1");
+	flow_step("get W000 -> confirmed S0@po=1");
+	trap_unlock();
+	flow_step("wait get W000 -> confirmed S0@main=1");
+	flow_step("wait get W099 -> confirmed S99@main=1");
+	flow_end();
+}
+
 /* All ways by which units become available. */
 Test(line, whatever_becomes_available)
 {
