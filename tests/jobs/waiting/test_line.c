@@ -193,7 +193,9 @@ Test(line, goes_on_behind_a_sku_that_fails)
 Test(line, a_hundred_that_are_locked_hold_up_nobody)
 {
 	flow_begin();
-	flow_steps(po, "receipt Z +1 -> 201", waits);
+	flow_steps(po,
+	           "receipt Z +1                                 -> 201",
+	           waits);
 	for (int i = 0; i <= 100; i++) {
 		flow_step("receipt S%d@po +1 -> 201", i);
 		flow_step("reserve W%03d S%d@po=1 confirm=true -> 201", i, i);
