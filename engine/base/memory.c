@@ -2,6 +2,7 @@
 #include "engine/base/memory.h"
 #include "engine/base/log.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,6 +16,13 @@ static _Noreturn void out_of_memory(size_t size)
 void mem_end(void)
 {
 	out_of_memory(0);
+}
+
+void mem_return_large(void)
+{
+#ifdef M_MMAP_THRESHOLD
+	(void)mallopt(M_MMAP_THRESHOLD, 1 << 20); /* once it is set, it does not grow with what is freed */
+#endif
 }
 
 void *mem_alloc(size_t size)

@@ -10,6 +10,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"
+#include "engine/base/memory.h"
 #include "engine/engine.h"
 #include "engine/log/keeping.h"
 #include "jobs/terminal/bar.h"
@@ -363,6 +364,7 @@ int serve_run(void)
 	struct serve s = {0};
 	int          status;
 
+	mem_return_large();
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGHUP, SIG_IGN); /* ignored while no service is there to hear it */
 	signals_block(true);
