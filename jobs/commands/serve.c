@@ -217,7 +217,9 @@ static bool keys_configure(struct serve *s)
 	if (!option_text(OPTION_keys))
 		return true;
 	s->keys = keys_open(option_text(OPTION_keys), why, sizeof(why));
-	if (!s->keys)
+	if (s->keys)
+		option_file_read(OPTION_keys, option_text(OPTION_keys));
+	else
 		say("%s", why);
 	return s->keys != NULL;
 }
