@@ -173,6 +173,8 @@ int mariadbd_init(struct mariadbd *m, const char *dir, char *why, size_t why_siz
 		return unwritable(errno, "make", dir, why, why_size);
 	if (!folder_open(m, dir, &home, why, why_size))
 		return EXIT_UNAVAILABLE;
+	if (faccessat(m->dir_fd, ".", W_OK, AT_EACCESS) != 0 && errno == EROFS)
+		return unwritable(errno, "take over", m->dir, why, why_size);
 	if (m->uid == 0)
 		status = user_choose(m, &home, why, why_size);
 	if (status != EXIT_DONE)

@@ -17,6 +17,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -459,19 +461,22 @@ Test(embedded, needs_open_files)
 	cr_expect(!exists("db"));
 }
 
-static int shut_folder_open(void)
+/* The status that this process gets, a user without rights, or root where nobody can write. */
+static int shut_folder_open(bool read_only)
 {
 	struct embedded *e;
 	int              status;
 	pid_t            pid = fork();
 
 	if (pid == 0) {
-		if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
+		if (read_only &&
+		    (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+		     mount("none", dir, "tmpfs", MS_RDONLY, NULL) != 0))
+			_exit(EXIT_CONFIG); /* no such file system can be made here */
+		if (!read_only && geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
 			_exit(1);
 		status = embedded_open(&e, dir, EMBEDDED_SERVE, why, sizeof(why));
-		if (!strstr(why, "--data needs a folder that can be written"))
-			status = EXIT_TROUBLE;
-		_exit(status);
+		_exit(strstr(why, "--data needs a folder that can be written") ? status : EXIT_TROUBLE);
 	}
 	cr_assert(pid > 0 && waitpid(pid, &status, 0) == pid);
 	return WEXITSTATUS(status);
@@ -480,10 +485,11 @@ static int shut_folder_open(void)
 Test(embedded, needs_a_folder_that_can_be_written)
 {
 	cr_assert(chmod(home, 0555) == 0);
-	cr_expect_eq(shut_folder_open(), EXIT_CONFIG, "it cannot be made");
+	cr_expect_eq(shut_folder_open(false), EXIT_CONFIG, "it cannot be made");
 	cr_assert(chmod(home, 0755) == 0 && mkdir(dir, 0555) == 0);
 	cr_assert(geteuid() != 0 || chown(dir, 65534, 65534) == 0);
-	cr_expect_eq(shut_folder_open(), EXIT_CONFIG, "nothing can be made in it");
+	cr_expect_eq(shut_folder_open(false), EXIT_CONFIG, "nothing can be made in it");
+	cr_expect_eq(shut_folder_open(true), EXIT_CONFIG, "it is read only");
 }
 
 /* Who waits for a server that says nothing is told which. */
