@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { LARGE = 1 << 20 };
+
 static _Noreturn void out_of_memory(size_t size)
 {
 	log_event(LOG_ERROR, "no_memory", "bytes=%zu", size);
@@ -21,7 +23,9 @@ void mem_end(void)
 void mem_return_large(void)
 {
 #ifdef M_MMAP_THRESHOLD
-	(void)mallopt(M_MMAP_THRESHOLD, 1 << 20); /* once it is set, it does not grow with what is freed */
+	/* Once these are set, they do not grow with what is freed. Smaller blocks come and go without the kernel. */
+	(void)mallopt(M_MMAP_THRESHOLD, LARGE);
+	(void)mallopt(M_TRIM_THRESHOLD, 2 * LARGE);
 #endif
 }
 
