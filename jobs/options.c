@@ -394,8 +394,11 @@ static int ranges_check(const struct command *command)
 
 int options_read(const struct command *command, int argc, char **argv)
 {
-	int status = arguments_read(command, argc, argv);
+	int status;
 
+	if (command->mask == SERVE)
+		log_never_wait();
+	status = arguments_read(command, argc, argv);
 	if (status == EXIT_DONE && command->mask)
 		status = environment_check();
 	if (status == EXIT_DONE)

@@ -367,7 +367,6 @@ int serve_run(void)
 	int          status;
 
 	mem_return_large();
-	log_never_wait();
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGHUP, SIG_IGN); /* ignored while no service is there to hear it */
 	signals_block(true);
