@@ -1,5 +1,5 @@
 /* access.c - see access.h. Lines of the access log are kept for a tenth of a second, or up to 64 KiB, and written at
- * once. */
+ * once. Where they go to a pipe whose reader is slow, up to 4 MiB are kept; what comes then is counted and lost. */
 #include "api/access.h"
 #include "api/request.h"
 #include "engine/base/clock.h"
@@ -8,18 +8,29 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { KEPT_BYTES = 64 << 10, PATH_SHOWN = 500, CLIENT_SIZE = 64, TRACE_HEX = 32, STRANGERS_MS = 1000 };
+enum {
+	KEPT_BYTES = 64 << 10,
+	KEPT_MAX = 4 << 20,
+	CLOSE_MS = 1000,
+	PATH_SHOWN = 500,
+	CLIENT_SIZE = 64,
+	TRACE_HEX = 32,
+	STRANGERS_MS = 1000
+};
 
 struct access {
 	struct access_options options;
 	int                   fd;               /* -1: none */
 	bool                  failed;           /* the last lines could not be written, which was told */
 	struct text           kept;             /* lines that are not written yet */
+	size_t                kept_due;         /* bytes kept at which they are written */
+	int64_t               lost;             /* lines since the last one that was kept */
 	int64_t               strangers_due_ms; /* the next line about 401 */
 	int64_t               strangers;        /* answers 401 since the last one */
 };
@@ -33,26 +44,44 @@ struct access_note {
 
 /* ---- the file */
 
+/* O_NONBLOCK: a FIFO that nobody reads cannot be opened, instead of being waited for. */
 static bool file_open(struct access *a)
 {
 	a->fd = strcmp(a->options.file, "-") == 0
 	                ? STDOUT_FILENO
-	                : open(a->options.file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+	                : open(a->options.file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0640);
 	return a->fd >= 0;
 }
 
+static const char *open_error(int error)
+{
+	return error == ENXIO ? "nobody reads it" : strerror(error);
+}
+
+/* Gives up the lines that are kept. */
+static void kept_lose(struct access *a)
+{
+	for (const char *c = a->kept.data, *end = c + a->kept.len; c < end; c++)
+		a->lost += *c == '\n';
+	text_reset(&a->kept);
+}
+
+/* Writes what is taken now. */
 void access_tick(struct access *a)
 {
-	size_t  done = 0, len = a->kept.len;
-	ssize_t n = 0;
+	size_t len = a->kept.len, done = len > 0 ? log_write(a->fd, a->kept.data, len) : 0;
+	bool   failed = done < len && errno != EAGAIN;
 
-	while (done < len && ((n = write(a->fd, a->kept.data + done, len - done)) > 0 || errno == EINTR))
-		done += n > 0 ? (size_t)n : 0;
-	if (done < len && !a->failed)
+	if (failed && !a->failed)
 		log_event(LOG_ERROR, "access_log", "file=%s why=\"%s\"", a->options.file, strerror(errno));
 	if (len > 0)
-		a->failed = done < len;
-	text_reset(&a->kept);
+		a->failed = failed;
+	a->kept.len -= done;
+	if (done > 0)
+		memmove(a->kept.data, a->kept.data + done, a->kept.len);
+	if (failed)
+		kept_lose(a);
+	a->kept_due = a->kept.len + KEPT_BYTES;
 }
 
 bool access_reopen(struct access *a)
@@ -63,10 +92,11 @@ bool access_reopen(struct access *a)
 		return false;
 	access_tick(a);
 	if (file_open(a)) {
+		kept_lose(a);
 		close(before);
 		return true;
 	}
-	log_event(LOG_ERROR, "access_log", "file=%s why=\"%s\"", a->options.file, strerror(errno));
+	log_event(LOG_ERROR, "access_log", "file=%s why=\"%s\"", a->options.file, open_error(errno));
 	a->fd = before;
 	return true;
 }
@@ -79,16 +109,20 @@ struct access *access_open(const struct access_options *options, char *why, size
 	a->fd = -1;
 	if (!options->file || file_open(a))
 		return a;
-	(void)why_write(why, why_size, "--access-log: cannot write %s: %s", options->file, strerror(errno));
+	(void)why_write(why, why_size, "--access-log: cannot write %s: %s", options->file, open_error(errno));
 	free(a);
 	return NULL;
 }
 
+/* The last lines have a second to get through. */
 void access_close(struct access *a)
 {
+	int64_t until_ms = clock_ms() + CLOSE_MS;
+
 	if (!a)
 		return;
-	access_tick(a);
+	for (access_tick(a); a->kept.len > 0 && clock_ms() < until_ms; access_tick(a))
+		(void)!poll(&(struct pollfd){a->fd, POLLOUT, 0}, 1, CLOSE_MS / 20);
 	if (a->fd > STDERR_FILENO)
 		close(a->fd);
 	text_fini(&a->kept);
@@ -138,13 +172,20 @@ static void access_write(struct access *a, const struct request *r, const struct
 {
 	const struct access_note *note = r->note;
 
+	if (a->kept.len > KEPT_MAX) {
+		a->lost++;
+		return;
+	}
+	if (a->lost > 0)
+		a->kept.len += log_line(text_room(&a->kept, LOG_LINE_MAX), "lines_lost=%lld", (long long)a->lost);
+	a->lost = 0;
 	a->kept.len +=
 		log_line(text_room(&a->kept, LOG_LINE_MAX),
 	                 "client=%s key=%s method=%s path=%s status=%d code=%s order=%s bytes=%zu ms=%f id=%s "
 	                 "trace=%s",
 	                 client, r->key ? r->key->line.name : NULL, note->method, note->path, told->status, r->code,
 	                 order_of(r), told->bytes, (double)told->took_us / 1e3, r->id, if_any(note->trace));
-	if (a->kept.len > KEPT_BYTES)
+	if (a->kept.len > a->kept_due)
 		access_tick(a);
 }
 

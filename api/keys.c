@@ -118,7 +118,7 @@ static struct key *key_of(const struct keys *k, const char *authorization)
 
 /* A bucket of rps tokens that fills in a second, kept as the time at which it is full: each request takes the time of
  * one token. */
-static bool rate_allows(struct key *key)
+bool key_takes_turn(struct key *key)
 {
 	int64_t now_ns = clock_us() * 1000, token_ns;
 
@@ -133,14 +133,15 @@ static bool rate_allows(struct key *key)
 	return true;
 }
 
-enum outcome keys_verdict(struct keys *k, const char *authorization, enum callers callers, struct key **key)
+enum outcome keys_verdict(const struct keys *k, const char *authorization, enum callers callers, struct key **key)
 {
-	*key = callers == ANYBODY ? NULL : key_of(k, authorization);
-	if (callers == ANYBODY)
+	if (callers == ANYBODY) {
+		*key = NULL;
 		return OUTCOME_OK;
+	}
+	if (!*key || !(*key)->active)
+		*key = key_of(k, authorization);
 	if (!*key)
 		return UNAUTHORIZED;
-	if (!((*key)->line.roles & callers))
-		return FORBIDDEN;
-	return rate_allows(*key) ? OUTCOME_OK : TOO_FAST;
+	return (*key)->line.roles & callers ? OUTCOME_OK : FORBIDDEN;
 }

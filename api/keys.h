@@ -48,7 +48,11 @@ struct keys *keys_open(const char *file, char *why, size_t why_size) MUST_CHECK;
 bool keys_reload(struct keys *k) MUST_CHECK;
 void keys_free(struct keys *k); /* NULL is fine */
 /* Judges whether the bearer of this Authorization (NULL: none was sent) may make a call for these roles. OUTCOME_OK,
- * UNAUTHORIZED, FORBIDDEN or TOO_FAST. *key: the bearer's; NULL where no key was needed or the key is unknown. */
-enum outcome keys_verdict(struct keys *k, const char *authorization, enum callers callers, struct key **key) MUST_CHECK;
+ * UNAUTHORIZED or FORBIDDEN. *key: the bearer's as it was found before, or NULL, and then as it is found; NULL where no
+ * key was needed or the key is unknown. */
+enum outcome keys_verdict(const struct keys *k, const char *authorization, enum callers callers,
+                          struct key **key) MUST_CHECK;
+/* Counts a request of the key. false: there were too many in the last second (TOO_FAST). */
+bool key_takes_turn(struct key *key) MUST_CHECK;
 
 #endif

@@ -111,7 +111,7 @@ bool read_body(struct request *r, struct json_reader *in, struct json_fault *fau
 
 	*fault = (struct json_fault){{0}, {0}};
 	if (len > len_max) {
-		snprintf(detail, sizeof(detail), "a body may have %zu bytes", len_max);
+		snprintf(detail, sizeof(detail), BODY_RULE, len_max);
 		reply_problem(r, 413, "too_large", NULL, detail, NULL, NULL);
 		return false;
 	}

@@ -22,6 +22,7 @@ struct limit;
 struct webhook_options;
 
 enum { REQUEST_DEADLINE_MS = 10500 }; /* a little longer than the lanes try by themselves */
+#define BODY_RULE "a body may have %zu bytes"
 
 struct request;
 /* An answer that was given. */

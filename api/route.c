@@ -1,4 +1,4 @@
-/* route.c - see route.h. The key is checked before anything else of the request. */
+/* route.c - see route.h. The key is checked before anything else of the request, and before its body has come. */
 #include "api/route.h"
 #include "api/activity.h"
 #include "api/stock/availability.h"
@@ -34,18 +34,26 @@ static const struct {
 #undef X
 };
 
+/* A call that needs no key has no body. This much of one is taken and not looked at. */
+enum { STRANGERS_BODY_MAX = 4096 };
+
 /* ---- 401, 403, 429 */
+
+static const char *header_of(const struct asked *asked, enum header header)
+{
+	return http1_header(asked->http1, asked->bytes, header);
+}
 
 /* True: a page of another origin than this service, shown by a browser, made the request. The browser says so itself
  * (Fetch Metadata), and names the page's origin (RFC 6454). Behind a unix socket a proxy may have changed the Host. */
-static bool from_another_origin(struct request *r)
+static bool from_another_origin(const struct asked *asked)
 {
-	const char *site = request_header(r, HEADER_SEC_FETCH_SITE), *origin = request_header(r, HEADER_ORIGIN);
-	const char *host = request_header(r, HEADER_HOST);
+	const char *site = header_of(asked, HEADER_SEC_FETCH_SITE), *origin = header_of(asked, HEADER_ORIGIN);
+	const char *host = header_of(asked, HEADER_HOST);
 	static const char *const schemes[] = {"http://", "https://"}; /* TLS may end at a proxy */
 	bool                     ours = !site || strcmp(site, "same-origin") == 0 || strcmp(site, "none") == 0;
 
-	if (!ours || !origin || (site && !r->asked->tcp))
+	if (!ours || !origin || (site && !asked->tcp))
 		return !ours;
 	for (size_t i = 0; i < LENGTH(schemes); i++)
 		if (strncasecmp(origin, schemes[i], strlen(schemes[i])) == 0)
@@ -53,8 +61,58 @@ static bool from_another_origin(struct request *r)
 	return true;
 }
 
-static bool refuse(struct request *r, enum outcome outcome, const char *detail)
+/* Judges a caller without keys. Every client that reaches the service may call, but no page may change data through a
+ * person's browser, nor read by TCP: a page whose own name leads to this machine (DNS rebinding) is told by its Host,
+ * which a browser always sends. NULL: it may; otherwise why not. */
+static const char *anybody_refused(const struct requests *all, const struct asked *asked, bool changes)
 {
+	const char *host = header_of(asked, HEADER_HOST), *site = header_of(asked, HEADER_SEC_FETCH_SITE);
+
+	if (asked->tcp && host && !host_is_known(host, all->public_hosts))
+		return "the Host is no address, localhost or name of --public-host";
+	if (changes && from_another_origin(asked))
+		return "a page of another origin changes nothing here";
+	if (asked->tcp && site && strcmp(site, "cross-site") == 0)
+		return "a page of another site reads nothing here";
+	return NULL;
+}
+
+static bool call_changes(enum callers callers)
+{
+	return callers != ANYBODY && callers != READERS;
+}
+
+/* Judges the caller by the head of the request. *key: as keys_verdict has it. */
+static enum outcome verdict(const struct requests *all, const struct asked *asked, enum callers callers,
+                            struct key **key, const char **detail)
+{
+	enum outcome verdict = OUTCOME_OK;
+
+	*detail = NULL;
+	if (all->keys)
+		verdict = keys_verdict(all->keys, header_of(asked, HEADER_AUTHORIZATION), callers, key);
+	else if (callers != ANYBODY && (*detail = anybody_refused(all, asked, call_changes(callers))))
+		return FORBIDDEN;
+	if (verdict != OUTCOME_OK)
+		*detail = outcome_detail(verdict);
+	return verdict;
+}
+
+/* Judges the caller; false: already answered. */
+static bool admit(struct request *r, enum callers callers)
+{
+	const char  *detail;
+	enum outcome outcome;
+
+	r->key = r->asked->known;
+	outcome = verdict(r->all, r->asked, callers, &r->key, &detail);
+	if (outcome == OUTCOME_OK && r->key && !key_takes_turn(r->key))
+		outcome = TOO_FAST, detail = outcome_detail(TOO_FAST);
+	if (outcome == OUTCOME_OK) {
+		r->audited = call_changes(callers) && r->key && r->key->line.roles & ROLE_ADMIN &&
+		             strcmp(r->asked->method, "GET") != 0 && !r->is_head;
+		return true;
+	}
 	metrics_refused(&r->all->metrics, outcome);
 	if (outcome == UNAUTHORIZED)
 		reply_header(r, "WWW-Authenticate", "Bearer");
@@ -62,38 +120,7 @@ static bool refuse(struct request *r, enum outcome outcome, const char *detail)
 	return false;
 }
 
-/* Judges a caller without keys. Every client that reaches the service may call, but no page may change data through a
- * person's browser, nor read by TCP: a page whose own name leads to this machine (DNS rebinding) is told by its Host,
- * which a browser always sends. */
-static bool admit_anybody(struct request *r, bool changes)
-{
-	const char *host = request_header(r, HEADER_HOST), *site = request_header(r, HEADER_SEC_FETCH_SITE);
-
-	if (r->asked->tcp && host && !host_is_known(host, r->all->public_hosts))
-		return refuse(r, FORBIDDEN, "the Host is no address, localhost or name of --public-host");
-	if (changes && from_another_origin(r))
-		return refuse(r, FORBIDDEN, "a page of another origin changes nothing here");
-	if (r->asked->tcp && site && strcmp(site, "cross-site") == 0)
-		return refuse(r, FORBIDDEN, "a page of another site reads nothing here");
-	return true;
-}
-
-/* Judges the caller; false: already answered. */
-static bool admit(struct request *r, enum callers callers)
-{
-	bool         changes = callers != ANYBODY && callers != READERS;
-	enum outcome verdict;
-
-	if (!r->all->keys)
-		return callers == ANYBODY || admit_anybody(r, changes);
-	verdict = keys_verdict(r->all->keys, request_header(r, HEADER_AUTHORIZATION), callers, &r->key);
-	if (verdict != OUTCOME_OK)
-		return refuse(r, verdict, outcome_detail(verdict));
-	r->audited = changes && r->key->line.roles & ROLE_ADMIN && strcmp(r->asked->method, "GET") != 0 && !r->is_head;
-	return true;
-}
-
-/* ---- 400, 404, 405 */
+/* ---- 400, 404, 405, 413 */
 
 /* Decodes the codes in the path, each once, behind the cut at slashes; the route's pattern has their names. */
 static bool read_codes(struct request *r, const struct path_code codes[PATH_CODES])
@@ -139,9 +166,61 @@ static void no_such_call(struct request *r, const char *path)
 	reply_problem(r, 405, "method_not_allowed", NULL, "the path is there, the method is not", NULL, NULL);
 }
 
-static bool method_fits(const struct request *r, const char *method)
+static bool method_fits(const struct asked *asked, const char *method)
 {
-	return strcmp(r->asked->method, method) == 0 || (r->is_head && strcmp(method, "GET") == 0);
+	return strcmp(asked->method, method) == 0 || (strcmp(asked->method, "HEAD") == 0 && strcmp(method, "GET") == 0);
+}
+
+static enum route route_find(const struct asked *asked, const char *path, struct path_code codes[PATH_CODES])
+{
+	size_t i = 0;
+
+	_Static_assert(LENGTH(routes) == ROUTE_NONE, "the routes are numbered as they stand");
+	while (i < LENGTH(routes) && !(method_fits(asked, routes[i].method) && path_fits(routes[i].path, path, codes)))
+		i++;
+	return (enum route)i;
+}
+
+/* The answer that a path is unknown goes to callers with a key only. */
+static enum callers route_callers(enum route route)
+{
+	return route == ROUTE_NONE ? READERS : routes[route].callers;
+}
+
+static size_t body_max(const struct requests *all, enum route route)
+{
+	return route_callers(route) == ANYBODY ? STRANGERS_BODY_MAX : all->body_max;
+}
+
+uint64_t route_takes(struct requests *all, struct asked *asked)
+{
+	struct path_code codes[PATH_CODES];
+	struct key      *key = NULL;
+	char            *path, *query;
+	const char      *detail;
+	enum route       route;
+
+	target_split(asked->target, &path, &query);
+	route = route_find(asked, path, codes);
+	if (query)
+		query[-1] = '?'; /* it is split again with the whole request */
+	if (verdict(all, asked, route_callers(route), &key, &detail) != OUTCOME_OK || route == ROUTE_NONE ||
+	    asked->http1->length > body_max(all, route))
+		return 0;
+	asked->known = key;
+	return body_max(all, route) * 2;
+}
+
+/* The body of a call that is made; false: already answered. What came in chunks is measured by whoever reads it. */
+static bool body_fits(struct request *r)
+{
+	char detail[80];
+
+	if (r->asked->http1->length <= body_max(r->all, r->route))
+		return true;
+	snprintf(detail, sizeof(detail), BODY_RULE, body_max(r->all, r->route));
+	reply_problem(r, 413, "too_large", NULL, detail, NULL, NULL);
+	return false;
 }
 
 void route_dispatch(struct request *r)
@@ -149,23 +228,24 @@ void route_dispatch(struct request *r)
 	struct path_code codes[PATH_CODES];
 	char            *path, *query;
 	const char      *wrong;
-	size_t           i = 0;
 
-	_Static_assert(LENGTH(routes) == ROUTE_NONE, "the routes are numbered as they stand");
 	target_split(r->asked->target, &path, &query);
-	while (i < LENGTH(routes) && !(method_fits(r, routes[i].method) && path_fits(routes[i].path, path, codes)))
-		i++;
-	r->route = (enum route)i;
-	if (!admit(r, r->route == ROUTE_NONE ? READERS : routes[i].callers))
-		return; /* the answer that a path is unknown goes to callers with a key only */
-	if (r->route == ROUTE_NONE)
+	r->route = route_find(r->asked, path, codes);
+	if (!admit(r, route_callers(r->route)))
+		return;
+	if (r->route == ROUTE_NONE) {
 		no_such_call(r, path);
-	else if (!read_codes(r, codes))
+		return;
+	}
+	if (!body_fits(r))
+		return;
+	assert(r->asked->whole);
+	if (!read_codes(r, codes))
 		return; /* answered */
-	else if (!query_parse(&r->query, query, &wrong))
+	if (!query_parse(&r->query, query, &wrong))
 		reply_invalid(r, wrong, "is not a readable query parameter");
-	else if (routes[i].job)
-		job_handle(r, routes[i].job);
+	else if (routes[r->route].job)
+		job_handle(r, routes[r->route].job);
 	else
-		routes[i].handler(r);
+		routes[r->route].handler(r);
 }

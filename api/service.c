@@ -39,6 +39,11 @@ struct service {
 
 /* ---- the loop */
 
+static uint64_t connection_heard(void *arg, struct asked *asked)
+{
+	return route_takes(arg, asked);
+}
+
 static void connection_asked(void *arg, const struct asked *asked)
 {
 	struct requests *all = arg;
@@ -179,6 +184,7 @@ static struct connections *connections_new(struct service *s)
 		    .idle_ms = options->idle_s * INT64_C(1000),
 		    .http1 = {.head_max = HEAD_MAX, .body_max = options->body_max * 2},
 		    .tls = options->tls,
+		    .heard = connection_heard,
 		    .asked = connection_asked,
 		    .refused = request_refused,
 		    .crowded = connection_crowded,

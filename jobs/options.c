@@ -394,8 +394,11 @@ static int ranges_check(const struct command *command)
 
 int options_read(const struct command *command, int argc, char **argv)
 {
-	int status = arguments_read(command, argc, argv);
+	int status;
 
+	if (command->mask == SERVE)
+		log_never_wait();
+	status = arguments_read(command, argc, argv);
 	if (status == EXIT_DONE && command->mask)
 		status = environment_check();
 	if (status == EXIT_DONE)
@@ -410,6 +413,8 @@ int options_read(const struct command *command, int argc, char **argv)
 		status = say_status(EXIT_CONFIG, "there is no log level %s", option_text(OPTION_log_level));
 	if (status == EXIT_DONE && !log_format_set(option_text(OPTION_log_format)))
 		status = say_status(EXIT_CONFIG, "there is no log format %s", option_text(OPTION_log_format));
+	if (status == EXIT_DONE && option_text(OPTION_config))
+		option_file_read(OPTION_config, option_text(OPTION_config));
 	return status;
 }
 
@@ -442,17 +447,29 @@ static bool is_credential(const char *file)
 	return folder && *folder && strncmp(file, folder, strlen(folder)) == 0;
 }
 
-void option_secret_read(enum option o, const char *file)
+/* Warns where one of these bits says that others may do with the file what they should not. */
+static void mode_warn(enum option o, const char *file, unsigned bits, const char *event, const char *hint)
 {
-	static const struct rlimit none = {0, 0};
-	struct stat                st;
-	char                       mode[8], flag[64];
+	struct stat st;
+	char        mode[8], flag[64];
 
-	(void)setrlimit(RLIMIT_CORE, &none);
-	if (stat(file, &st) != 0 || !(st.st_mode & (S_IRGRP | S_IROTH)) || !S_ISREG(st.st_mode) || is_credential(file))
+	if (stat(file, &st) != 0 || !(st.st_mode & bits) || !S_ISREG(st.st_mode) || is_credential(file))
 		return;
 	flag_name(flag, sizeof(flag), table[o].name);
 	snprintf(mode, sizeof(mode), "%04o", st.st_mode & 07777U);
-	log_event(LOG_WARN, "secret_open", "option=%s file=%s mode=%s hint=\"others can read it: chmod 600\"", flag,
-	          file, mode);
+	log_event(LOG_WARN, event, "option=%s file=%s mode=%s hint=\"%s\"", flag, file, mode, hint);
+}
+
+void option_file_read(enum option o, const char *file)
+{
+	mode_warn(o, file, S_IWGRP | S_IWOTH, "file_open", "others can write it: chmod go-w");
+}
+
+void option_secret_read(enum option o, const char *file)
+{
+	static const struct rlimit none = {0, 0};
+
+	(void)setrlimit(RLIMIT_CORE, &none);
+	mode_warn(o, file, S_IRGRP | S_IROTH, "secret_open", "others can read it: chmod 600");
+	option_file_read(o, file);
 }

@@ -58,7 +58,9 @@ const char *option_text(enum option o); /* NULL: neither given nor standard; a L
 bool        option_given(enum option o);
 int64_t     option_count(enum option o, int64_t standard);
 /* The option names a file of secrets: where others than its owner can read it, a warning says so. The process leaves no
- * core from now on. */
+ * core from now on. Then as option_file_read. */
 void option_secret_read(enum option o, const char *file);
+/* The option names a file that decides what the process does: where others can write it, a warning says so. */
+void option_file_read(enum option o, const char *file);
 
 #endif

@@ -43,11 +43,14 @@ struct connection {
 	struct connection    *next, *previous; /* neighbours in the list of the state */
 	struct connections   *all;
 	struct stream         stream;
-	struct http1          http1; /* the reader of the coming request */
+	struct http1          http1;  /* the reader of the coming request */
+	struct http1_limits   limits; /* of that request; its call may have lower ones than the service */
+	bool                  heard;  /* its head was judged before its body had come .. */
+	void                 *known;  /* .. and this was found out */
 	struct text           kept; /* bytes of that request, and behind it, while the request is incomplete or waits */
 	size_t                read; /* bytes of the request that http1 has read */
 	uint64_t generation;        /* number of this request, over all connections that had this place of the pool */
-	size_t   held;              /* bytes kept, as counted in all->bytes */
+	size_t   held;              /* bytes allocated for those kept, as counted in all->bytes */
 	size_t   unsent;            /* bytes of the answer when its time began */
 	size_t   moved;             /* bytes of a request since its time began */
 	bool     last;              /* the connection ends with the answer */
@@ -187,20 +190,47 @@ static void refuse(struct connection *c, int status, const char *detail)
 
 static void http1_begin(struct connection *c)
 {
-	c->http1 = (struct http1){.limits = &c->all->options.http1};
+	c->limits = c->all->options.http1;
+	c->http1 = (struct http1){.limits = &c->limits};
 	c->read = 0;
+	c->heard = false;
+	c->known = NULL;
+}
+
+/* The request that begins at `bytes`, as far as it has come. */
+static struct asked asked_of(struct connection *c, char *bytes)
+{
+	struct asked asked = {.http1 = &c->http1, .bytes = bytes, .tcp = c->tcp, .known = c->known};
+
+	asked.whole = c->http1.state == HTTP1_DONE;
+	asked.last = http1_is_last(&c->http1) || !asked.whole;
+	asked.method = bytes + c->http1.method.at;
+	asked.target = bytes + c->http1.target.at;
+	bytes[c->http1.method.end] = bytes[c->http1.target.end] = '\0';
+	return asked;
 }
 
 static void ask(struct connection *c, char *bytes)
 {
-	struct asked asked = {.from = handle_new(c), .http1 = &c->http1, .bytes = bytes, .tcp = c->tcp};
+	struct asked asked = asked_of(c, bytes);
 
-	asked.last = http1_is_last(&c->http1);
-	asked.method = bytes + c->http1.method.at;
-	asked.target = bytes + c->http1.target.at;
-	bytes[c->http1.method.end] = bytes[c->http1.target.end] = '\0';
+	asked.from = handle_new(c);
 	c->all->options.asked(c->all->options.arg, &asked);
 	http1_begin(c);
+}
+
+/* A request whose body is still on its way is judged once, when its head has ended: a stranger's body takes no room. */
+static bool is_taken(struct connection *c, char *bytes)
+{
+	struct asked asked;
+
+	if (c->heard || c->http1.body_at == 0)
+		return true;
+	asked = asked_of(c, bytes);
+	c->limits.body_max = c->all->options.heard(c->all->options.arg, &asked);
+	c->heard = true;
+	c->known = asked.known;
+	return c->limits.body_max > 0;
 }
 
 /* A client may wait for this line before it sends the body (RFC 9110, 10.1.1), but not once some of the body came. */
@@ -237,8 +267,11 @@ static size_t serve(struct connection *c, char *bytes, size_t len)
 
 			done += c->read;
 			ask(c, request);
-		} else {
+		} else if (is_taken(c, bytes + done)) {
 			continue_send(c);
+		} else {
+			ask(c, bytes + done);
+			done = len; /* the rest is a part of that body, or behind it */
 		}
 	}
 	c->serving = false;
@@ -254,7 +287,7 @@ static void keep(struct connection *c)
 		return;
 	if (left == 0)
 		text_fini(&c->kept);
-	hold(c, left, c->unsent);
+	hold(c, c->kept.cap, c->unsent);
 	if (left > 0 && (c->state == FRESH || c->state == IDLE))
 		move(c, READING);
 }
@@ -283,6 +316,15 @@ static void serve_new(struct connection *c, char *bytes, size_t len)
 	keep(c);
 }
 
+/* The last growth for a body of a known length goes up to its end, not to twice of what there is. */
+static void room_make(struct connection *c, size_t more)
+{
+	size_t whole = c->http1.state == HTTP1_DATA && c->http1.length > 0 ? c->read + c->http1.left + 1 : 0;
+
+	if (c->kept.cap <= c->kept.len + more && c->kept.len + more < whole && whole < 2 * c->kept.cap)
+		text_reach(&c->kept, whole);
+}
+
 static void came(void *arg, char *bytes, size_t len)
 {
 	struct connection *c = connection_cast(arg);
@@ -294,6 +336,7 @@ static void came(void *arg, char *bytes, size_t len)
 		serve_new(c, bytes, len);
 		return;
 	}
+	room_make(c, len);
 	text_bytes(&c->kept, bytes, len);
 	serve_kept(c);
 }

@@ -8,7 +8,8 @@
  *                                                     └─▶ LEAVING: the last answer was given; further bytes are
  *                                                         thrown away until the client has closed, too
  *
- * An unclear request (http1.h) is refused, and its connection ends. While a request waits for its answer the connection
+ * An unclear request (http1.h) is refused, and its connection ends. So is one whose head says that it will be refused,
+ * before its body is taken. While a request waits for its answer the connection
  * reads nothing, so a client that sends on is held up by its own socket. One thread: the loop's. */
 #ifndef CONNECTION_H
 #define CONNECTION_H
@@ -29,14 +30,16 @@ struct handle {
 	uint64_t           generation;
 };
 
-/* A request whose last byte has come. All of it lives until the request is answered or `asked` returns, and may be
- * written over. */
+/* A request whose last byte has come, or whose head has. All of it lives until the request is answered or the callee
+ * returns, and may be written over; the values of headers and the target are read again when the body has come. */
 struct asked {
-	struct handle       from;
+	struct handle       from; /* of a request that is answered */
 	const struct http1 *http1;
 	char               *bytes, *method, *target;
-	bool                last; /* the client wants the connection to end with the answer */
-	bool                tcp;  /* the client came by an address, not by a unix socket */
+	bool                last;  /* the connection ends with the answer */
+	bool                tcp;   /* the client came by an address, not by a unix socket */
+	bool                whole; /* the last byte has come */
+	void               *known; /* what `heard` has found out, for `asked`; the callee's */
 };
 
 /* Options, zero-initialised but for given ones; copied. */
@@ -53,6 +56,10 @@ struct connection_options {
 	/* Limits of a request: other bytes are refused. */
 	struct http1_limits http1;
 	struct tls         *tls; /* NULL: plain text */
+	/* The head of a request came, and a part of its body is still on its way. Returns how many bytes of body are
+	 * taken, with the sizes and ends of chunks; 0: the request is refused whatever the body says, so `asked` is
+	 * called without it, has to answer at once, and the connection ends. */
+	uint64_t (*heard)(void *arg, struct asked *asked);
 	/* A request came. connection_answer answers it once, at once or later. */
 	void (*asked)(void *arg, const struct asked *asked);
 	/* Bytes came that are no request (400, 413, 417) or for which there is no room (503). The callee answers at

@@ -2,9 +2,14 @@
 #include "engine/base/log.h"
 #include "engine/base/utf8.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -13,6 +18,14 @@ _Static_assert(sizeof(long) == 8 && sizeof(size_t) == 8, "log_event reads l, ll 
 enum log_level log_level = LOG_INFO;
 const char    *log_wipes = "";
 static bool    is_json;
+
+static struct {
+	bool never_waits;
+	pthread_mutex_t
+		 writing; /* held by the thread that writes: the room that it has seen in a pipe is still there */
+	uint64_t lost;    /* lines on stderr since the last one that got through */
+	bool     torn;    /* the end of that one is missing */
+} out = {.writing = PTHREAD_MUTEX_INITIALIZER};
 
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
 
@@ -221,6 +234,81 @@ static size_t line_json(const struct log_line *l, char to[LOG_LINE_MAX])
 	return (size_t)(at - to);
 }
 
+/* ---- writing */
+
+void log_never_wait(void)
+{
+	out.never_waits = true;
+}
+
+/* Up to PIPE_BUF bytes, whole lines where one ends within. */
+static size_t piece_of(const char *bytes, size_t len)
+{
+	size_t      piece = len < PIPE_BUF ? len : PIPE_BUF;
+	const char *end = memrchr(bytes, '\n', piece);
+
+	return end ? (size_t)(end + 1 - bytes) : piece;
+}
+
+/* A descriptor may be shared with other programs, so it is not made O_NONBLOCK. A pipe that has room takes PIPE_BUF
+ * bytes at once (pipe(7)), and so do terminals and sockets; a file has no reader. */
+static ssize_t piece_write(int fd, mode_t kind, const char *bytes, size_t len)
+{
+	struct pollfd room = {fd, POLLOUT, 0};
+
+	if (S_ISREG(kind))
+		return write(fd, bytes, len);
+	if (poll(&room, 1, 0) == 0) {
+		errno = EAGAIN;
+		return -1;
+	}
+	return write(fd, bytes, piece_of(bytes, len));
+}
+
+static size_t pieces_write(int fd, const char *bytes, size_t len)
+{
+	struct stat st = {0};
+	size_t      done = 0;
+	ssize_t     n = 0;
+
+	if (fstat(fd, &st) != 0)
+		return 0;
+	while (done < len && ((n = piece_write(fd, st.st_mode, bytes + done, len - done)) > 0 || errno == EINTR))
+		done += n > 0 ? (size_t)n : 0;
+	return done;
+}
+
+size_t log_write(int fd, const char *bytes, size_t len)
+{
+	size_t done;
+	int    error;
+
+	pthread_mutex_lock(&out.writing);
+	done = pieces_write(fd, bytes, len);
+	error = errno;
+	pthread_mutex_unlock(&out.writing);
+	errno = error;
+	return done;
+}
+
+/* Writes a whole line on stderr, with out.writing held; `tells` of the lines that were lost. */
+static void line_write(const char *line, size_t len, bool tells)
+{
+	size_t done;
+
+	if (!out.never_waits) {
+		(void)!write(STDERR_FILENO, line, len); /* where stderr fails, no place is left to say it */
+		return;
+	}
+	done = out.torn && pieces_write(STDERR_FILENO, "\n", 1) == 0 ? 0 : pieces_write(STDERR_FILENO, line, len);
+	if (done > 0)
+		out.torn = done < len;
+	if (done < len)
+		out.lost++;
+	else if (tells)
+		out.lost = 0;
+}
+
 /* ---- lines */
 
 /* Writes the line in its format, with its newline; returns its length. */
@@ -249,6 +337,16 @@ static void line_time(struct log_line *l)
 	l->len += (size_t)snprintf(l->data + l->len, sizeof(l->data) - l->len, ".%03ldZ ", now.tv_nsec / 1000000);
 }
 
+static void line_lost(struct log_line *l, uint64_t lost)
+{
+	char digits[32];
+
+	snprintf(digits, sizeof(digits), "%" PRIu64, lost);
+	line_add(l, "lines_lost=");
+	line_number(l, digits);
+	line_char(l, ' ');
+}
+
 size_t log_line(char line[LOG_LINE_MAX], const char *format, ...)
 {
 	struct log_line l = {.len = 0};
@@ -270,24 +368,32 @@ void log_event(enum log_level level, const char *event, const char *format, ...)
 
 	if (level > log_level)
 		return;
+	pthread_mutex_lock(&out.writing);
 	line_time(&l);
 	l.len += (size_t)snprintf(l.data + l.len, sizeof(l.data) - l.len, "level=%s event=%s ", level_names[level],
 	                          event);
+	if (out.lost > 0)
+		line_lost(&l, out.lost);
 	va_start(ap, format);
 	line_format(&l, format, ap);
 	va_end(ap);
 	memcpy(line, log_wipes, len);
 	len += line_end(&l, line + len);
-	if (write(STDERR_FILENO, line, len) < 0)
-		return; /* stderr itself failed: no place is left to say it */
+	line_write(line, len, true);
+	pthread_mutex_unlock(&out.writing);
 }
 
 static void line_say(const char *format, va_list ap)
 {
-	char line[2048];
+	char   line[2048 + 64];
+	size_t len = (size_t)snprintf(line, sizeof(line), "%sholdfast: ", log_wipes);
 
-	vsnprintf(line, sizeof(line), format, ap);
-	fprintf(stderr, "%sholdfast: %s\n", log_wipes, line);
+	vsnprintf(line + len, sizeof(line) - len - 1, format, ap);
+	len = strlen(line);
+	line[len++] = '\n';
+	pthread_mutex_lock(&out.writing);
+	line_write(line, len, false);
+	pthread_mutex_unlock(&out.writing);
 }
 
 void say(const char *format, ...)

@@ -16,6 +16,12 @@ void                  log_event(enum log_level level, const char *event, const c
 /* Writes such a line without level and event, for a log of its own. Returns its length; no NUL ends it. */
 enum { LOG_LINE_MAX = 4200 };
 size_t log_line(char line[LOG_LINE_MAX], const char *format, ...) PRINTF(2, 3);
+/* For a process that serves, before its first thread: from now on no line waits for whoever reads the log. Lines that
+ * do not get through are lost, and the next one that does says lines_lost=N. Otherwise a line waits, as programs do. */
+void log_never_wait(void);
+/* Writes as many of these lines as are taken without waiting. Returns the number of bytes written; where it is less
+ * than `len`, errno is EAGAIN or says what failed. */
+size_t log_write(int fd, const char *bytes, size_t len);
 /* What each line on stderr begins with: a bar is wiped away. For bar.c alone. */
 extern const char *log_wipes;
 /* One clear line to a person at a terminal, on stderr: "holdfast: ...". For commands. */

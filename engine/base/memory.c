@@ -2,9 +2,12 @@
 #include "engine/base/memory.h"
 #include "engine/base/log.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { LARGE = 1 << 20 };
 
 static _Noreturn void out_of_memory(size_t size)
 {
@@ -15,6 +18,15 @@ static _Noreturn void out_of_memory(size_t size)
 void mem_end(void)
 {
 	out_of_memory(0);
+}
+
+void mem_return_large(void)
+{
+#ifdef M_MMAP_THRESHOLD
+	/* Once these are set, they do not grow with what is freed. Smaller blocks come and go without the kernel. */
+	(void)mallopt(M_MMAP_THRESHOLD, LARGE);
+	(void)mallopt(M_TRIM_THRESHOLD, 2 * LARGE);
+#endif
 }
 
 void *mem_alloc(size_t size)

@@ -19,6 +19,14 @@ void text_reset(struct text *t)
 		t->data[0] = '\0';
 }
 
+void text_reach(struct text *t, size_t cap)
+{
+	if (cap <= t->cap)
+		return;
+	t->data = mem_resize(t->data, cap);
+	t->cap = cap;
+}
+
 char *text_room(struct text *t, size_t more)
 {
 	if (t->cap - t->len <= more || !t->data) {
@@ -26,8 +34,7 @@ char *text_room(struct text *t, size_t more)
 
 		while (cap - t->len <= more)
 			cap *= 2;
-		t->data = mem_resize(t->data, cap);
-		t->cap = cap;
+		text_reach(t, cap);
 	}
 	return t->data + t->len;
 }

@@ -15,6 +15,7 @@ struct text {
 void  text_fini(struct text *t);
 void  text_reset(struct text *t);             /* empties the text; the memory stays */
 char *text_room(struct text *t, size_t more); /* the place for `more` bytes; the caller adds to len */
+void  text_reach(struct text *t, size_t cap); /* has room for that many bytes from now on, its NUL among them */
 void  text_bytes(struct text *t, const void *data, size_t len);
 void  text_add(struct text *t, const char *string);
 void  text_char(struct text *t, char c);

@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum {
@@ -28,6 +29,8 @@ enum {
 	STOP_MS = 60000,
 	PEEP_MS = 100,       /* longer than embedded_is_served has serve.lock */
 	LOOK_MS = 20,        /* between two looks at a lock or at a server that starts */
+	SILENT_MS = 5000,    /* a server that starts and does not answer is told of */
+	FILES_MIN = 100,     /* open files with which a server makes its tables and serves */
 	SOON_MS = 10000,     /* a server that lived less than that keeps dying */
 	PAUSE_MS = 100,      /* before the second start, doubled for each further one .. */
 	PAUSE_MAX_MS = 2000, /* .. up to this */
@@ -42,7 +45,8 @@ struct embedded {
 	int               wake; /* an eventfd: the watch is to end */
 	bool              watched;
 	pthread_t         watch;
-	bool              none; /* no database is there, and none is to be made */
+	bool              none;  /* no database is there, and none is to be made */
+	bool              unfit; /* the process may not open enough files, for another try as well */
 	_Atomic int64_t   restarts;
 };
 
@@ -137,12 +141,26 @@ static bool server_replace(struct embedded *e, bool *found, char *why, size_t wh
 	                 e->server.dir);
 }
 
+/* The server inherits the limit. With less it starts, perhaps, and fails later. */
+static bool files_suffice(struct embedded *e, char *why, size_t why_size)
+{
+	struct rlimit files;
+
+	e->unfit = getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_max < FILES_MIN;
+	return !e->unfit ||
+	       why_write(why, why_size,
+	                 "this process may have %lu files open, a server needs %d and its clients more: raise "
+	                 "the limit of open files",
+	                 (unsigned long)files.rlim_max, FILES_MIN);
+}
+
 /* Makes the data directory, or looks for it. The caller holds start.lock, so a directory in the making is waited for.
  */
 static bool database_there(struct embedded *e, char *why, size_t why_size)
 {
 	if (e->use != EMBEDDED_FIND)
-		return mariadbd_make(&e->server, why, why_size);
+		return (mariadbd_is_made(&e->server) || files_suffice(e, why, why_size)) &&
+		       mariadbd_make(&e->server, why, why_size);
 	e->none = !mariadbd_is_made(&e->server);
 	return !e->none;
 }
@@ -150,11 +168,13 @@ static bool database_there(struct embedded *e, char *why, size_t why_size)
 /* Finds the server or starts one, and waits until it answers (-1: until embedded_close). Needs start.lock. */
 static bool server_up(struct embedded *e, bool *found, int wait_ms, char *why, size_t why_size)
 {
-	int64_t until = clock_ms() + wait_ms;
+	int64_t until = clock_ms() + wait_ms, silent_ms = clock_ms() + SILENT_MS;
 	char    error[400];
 	pid_t   pid;
 
 	*found = mariadbd_find(&e->server);
+	if (!*found && wait_ms >= 0 && !files_suffice(e, why, why_size))
+		return false;
 	if (!*found && !mariadbd_start(&e->server, why, why_size))
 		return false;
 	while (!server_answers(e, error, sizeof(error))) {
@@ -162,6 +182,11 @@ static bool server_up(struct embedded *e, bool *found, int wait_ms, char *why, s
 			return false;
 		if (stopping(e, 0))
 			return why_write(why, why_size, "stopped while mariadbd was starting");
+		if (silent_ms && clock_ms() > silent_ms) {
+			silent_ms = 0;
+			log_event(LOG_WARN, "database_silent", "pid=%ld dir=\"%s\" why=\"%s\"", (long)e->server.pid,
+			          e->server.dir, error);
+		}
 		if (wait_ms >= 0 && clock_ms() > until) {
 			/* Leaves a server in recovery running for the next command to find: a recovery that is cut
 			 * short begins anew. */
@@ -279,7 +304,7 @@ int embedded_open(struct embedded **out, const char *dir, enum embedded_use use,
 {
 	struct embedded *e = mem_alloc(sizeof(*e));
 	int              status = EXIT_UNAVAILABLE;
-	bool             none;
+	bool             none, unfit;
 
 	*out = NULL;
 	*e = (struct embedded){.server = MARIADBD_NONE, .use = use, .users_lock = -1, .serve_lock = -1};
@@ -298,11 +323,11 @@ int embedded_open(struct embedded **out, const char *dir, enum embedded_use use,
 			return EXIT_DONE;
 		}
 	}
-	none = e->none;
+	none = e->none, unfit = e->unfit;
 	embedded_close(e);
 	if (none)
 		why_write(why, why_size, "there is no database in %s; `serve`, `migrate` and `import` make one", dir);
-	return none ? EXIT_CONFIG : status;
+	return none || unfit ? EXIT_CONFIG : status;
 }
 
 bool embedded_is_served(const char *dir, char *why, size_t why_size)

@@ -34,23 +34,34 @@ enum { MAKE_MS = 120000, BEGIN_MS = 2000, LOG_MAX = 16 << 20 };
 
 /* ---- the folder and its user */
 
+/* What makes a folder ours, the first for one that is being made. A copy may lack the locks, which are empty files. */
+static const char *const signs[] = {"users.lock", "db/ibdata1"};
+
+static bool has_sign(int dir_fd, const char *sign)
+{
+	return faccessat(dir_fd, sign, F_OK, 0) == 0 || (errno != ENOENT && errno != ENOTDIR);
+}
+
+static bool folder_ours(int dir_fd)
+{
+	return has_sign(dir_fd, signs[0]) || has_sign(dir_fd, signs[1]);
+}
+
 /* True: DIR is ours already, or holds nothing of anybody. A folder that we take over is shut to all others. */
 static bool folder_free(const struct mariadbd *m)
 {
 	DIR           *dir = opendir(m->dir);
 	struct dirent *entry;
-	bool           strange = false, ours = false;
+	bool           strange = false;
 
 	while (dir && (entry = readdir(dir)) != NULL) {
-		if (strcmp(entry->d_name, "users.lock") == 0)
-			ours = true;
-		else if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-		         strcmp(entry->d_name, "lost+found") != 0)
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+		    strcmp(entry->d_name, "lost+found") != 0)
 			strange = true;
 	}
 	if (dir)
 		closedir(dir);
-	return dir && (ours || !strange);
+	return dir && (folder_ours(m->dir_fd) || !strange);
 }
 
 /* Makes a child of ours, after fork, the server's user. Async-signal-safe. */
@@ -111,8 +122,22 @@ bool mariadbd_is_home(const char *dir)
 {
 	char path[PATH_MAX];
 
-	snprintf(path, sizeof(path), "%s/users.lock", dir);
-	return access(path, F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR);
+	for (size_t i = 0; i < LENGTH(signs); i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, signs[i]);
+		if (has_sign(AT_FDCWD, path))
+			return true;
+	}
+	return false;
+}
+
+/* What cannot be written now cannot be written by another try. */
+static int unwritable(int error, const char *what, const char *dir, char *why, size_t why_size)
+{
+	bool shut = error == EROFS || error == EACCES || error == EPERM;
+
+	why_write(why, why_size, "cannot %s the folder %s: %s%s", what, dir, strerror(error),
+	          shut ? ": --data needs a folder that can be written" : "");
+	return shut ? EXIT_CONFIG : EXIT_UNAVAILABLE;
 }
 
 /* Opens DIR and looks whose it is. */
@@ -120,11 +145,6 @@ static bool folder_open(struct mariadbd *m, const char *dir, struct stat *st, ch
 {
 	char path[PATH_MAX];
 
-	*m = MARIADBD_NONE;
-	m->uid = geteuid();
-	m->gid = getegid();
-	if (mkdir(dir, 0700) != 0 && errno != EEXIST)
-		return why_write(why, why_size, "cannot make the folder %s: %s", dir, strerror(errno));
 	if (!realpath(dir, path))
 		return why_write(why, why_size, "cannot open the folder %s: %s", dir, strerror(errno));
 	if (strlen(path) >= sizeof(m->dir))
@@ -146,18 +166,30 @@ int mariadbd_init(struct mariadbd *m, const char *dir, char *why, size_t why_siz
 	struct stat home;
 	int         lock, status = EXIT_DONE;
 
+	*m = MARIADBD_NONE;
+	m->uid = geteuid();
+	m->gid = getegid();
+	if (mkdir(dir, 0700) != 0 && errno != EEXIST)
+		return unwritable(errno, "make", dir, why, why_size);
 	if (!folder_open(m, dir, &home, why, why_size))
 		return EXIT_UNAVAILABLE;
+	if (faccessat(m->dir_fd, ".", W_OK, AT_EACCESS) != 0 && errno == EROFS)
+		return unwritable(errno, "take over", m->dir, why, why_size);
 	if (m->uid == 0)
 		status = user_choose(m, &home, why, why_size);
 	if (status != EXIT_DONE)
 		return status;
-	lock = mariadbd_file(m, "users.lock"); /* the first file: by this file folder_free recognises our folder */
+	if (!has_sign(m->dir_fd, signs[0]) && mariadbd_find(m)) { /* its users would not be seen */
+		why_write(why, why_size, "%s/users.lock is gone, and a server runs there (pid %ld): stop its users",
+		          m->dir, (long)m->pid);
+		mariadbd_leave(m);
+		return EXIT_CONFIG;
+	}
+	lock = mariadbd_file(m, signs[0]); /* the first file */
 	if (lock >= 0 && close(lock) == 0 && fchmod(m->dir_fd, 0700) == 0 &&
 	    (geteuid() != 0 || fchown(m->dir_fd, m->uid, m->gid) == 0))
 		return EXIT_DONE;
-	why_write(why, why_size, "cannot take over the folder %s: %s", m->dir, strerror(errno));
-	return EXIT_UNAVAILABLE;
+	return unwritable(errno, "take over", m->dir, why, why_size);
 }
 
 void mariadbd_fini(struct mariadbd *m)

@@ -30,7 +30,7 @@ struct mariadbd {
 bool mariadbd_is_home(const char *dir) MUST_CHECK;
 /* Makes DIR where it is missing, opens it, shuts it to others and decides who the server's user is. A folder that holds
  * something else is refused. EXIT_DONE; EXIT_CONFIG: what stands in DIR is not its owner's, or DIR is shut to its
- * owner; EXIT_UNAVAILABLE. */
+ * owner or to us; EXIT_UNAVAILABLE. */
 int  mariadbd_init(struct mariadbd *m, const char *dir, char *why, size_t why_size) MUST_CHECK;
 void mariadbd_fini(struct mariadbd *m); /* the server, if any, runs on */
 

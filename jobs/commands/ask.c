@@ -31,7 +31,7 @@ int ask_get(struct asker *a, const char *target, struct text *body)
 {
 	static const struct http1_limits limits = {.head_max = HEAD_MAX, .body_max = HEAD_MAX};
 	struct http1                     http1 = {.limits = &limits};
-	struct asked                     asked = {.http1 = &http1};
+	struct asked                     asked = {.http1 = &http1, .whole = true};
 	struct text                      bytes = {0};
 	struct pollfd                    ready = {loop_fd(a->all.loop), POLLIN, 0};
 

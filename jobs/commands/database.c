@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 /* HOST_S: the silence of one host of several while it is asked for its settings. */
-enum { START_WAIT_MS = 30000, HOST_S = 3, NODES_APART_MS = 500 };
+enum { START_WAIT_MS = 30000, SILENT_MS = 5000, HOST_S = 3, NODES_APART_MS = 500 };
 
 static bool password_read(struct db_target *target, const char *file)
 {
@@ -61,6 +61,54 @@ static int source_open(struct database *database, enum embedded_use use)
 	database->source = source_new(embedded_target(database->embedded));
 	return EXIT_DONE;
 }
+
+/* ---- a database that says nothing: who waits for it is told so, once */
+
+struct silence {
+	struct stop          over;
+	const struct source *source;
+	pthread_t            thread;
+	bool                 watched;
+};
+
+static void *silence_tell(void *arg)
+{
+	struct silence *s = arg;
+	struct text     hosts = {0};
+
+	if (stop_wait(&s->over, SILENT_MS))
+		return NULL;
+	for (size_t i = 0; i < source_hosts(s->source); i++) {
+		const struct db_target *t = source_host(s->source, i);
+
+		text_add(&hosts, i ? "," : "");
+		if (*t->host)
+			text_format(&hosts, "%s:%u", t->host, t->port);
+		else
+			text_add(&hosts, t->socket);
+	}
+	log_event(LOG_WARN, "database_silent", "host=%s seconds=%d hint=\"it did not answer; it is waited for\"",
+	          hosts.data, SILENT_MS / 1000);
+	text_fini(&hosts);
+	return NULL;
+}
+
+static void silence_begin(struct silence *s, const struct source *source)
+{
+	*s = (struct silence){.source = source};
+	stop_init(&s->over);
+	s->watched = pthread_create(&s->thread, NULL, silence_tell, s) == 0;
+}
+
+static void silence_end(struct silence *s)
+{
+	stop_now(&s->over);
+	if (s->watched)
+		pthread_join(s->thread, NULL);
+	stop_fini(&s->over);
+}
+
+/* ---- waiting for it */
 
 /* The service blocks signals while it starts: a signal that came meanwhile is pending. Workers and others have a thread
  * that takes it. */
@@ -166,6 +214,23 @@ static int schema_look(struct database *database, struct db *db)
 	return status;
 }
 
+/* Chooses the host and connects. */
+static bool reached(struct database *database, struct db **db)
+{
+	struct silence silence;
+	bool           reached;
+
+	*db = NULL;
+	silence_begin(&silence, database->source);
+	reached = host_choose(database);
+	if (reached) {
+		*db = db_new(database->source);
+		reached = wait_for(*db);
+	}
+	silence_end(&silence);
+	return reached;
+}
+
 int database_open(struct database *database, enum embedded_use use, bool migrates)
 {
 	struct db *db;
@@ -175,10 +240,9 @@ int database_open(struct database *database, enum embedded_use use, bool migrate
 	status = source_open(database, use);
 	if (status != EXIT_DONE)
 		return status;
-	if (!host_choose(database))
+	if (!reached(database, &db) && !db)
 		return database_close(database, EXIT_UNAVAILABLE);
-	db = db_new(database->source);
-	if (!wait_for(db)) {
+	if (!db_connected(db)) {
 		status = say_status(EXIT_UNAVAILABLE, "%s: %s",
 		                    db_refused(db) ? "the database lets nobody in by these options"
 		                                   : "the database is not there",

@@ -10,6 +10,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"
+#include "engine/base/memory.h"
 #include "engine/engine.h"
 #include "engine/log/keeping.h"
 #include "jobs/terminal/bar.h"
@@ -217,7 +218,9 @@ static bool keys_configure(struct serve *s)
 	if (!option_text(OPTION_keys))
 		return true;
 	s->keys = keys_open(option_text(OPTION_keys), why, sizeof(why));
-	if (!s->keys)
+	if (s->keys)
+		option_file_read(OPTION_keys, option_text(OPTION_keys));
+	else
 		say("%s", why);
 	return s->keys != NULL;
 }
@@ -365,6 +368,7 @@ int serve_run(void)
 	struct serve s = {0};
 	int          status;
 
+	mem_return_large();
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGHUP, SIG_IGN); /* ignored while no service is there to hear it */
 	signals_block(true);

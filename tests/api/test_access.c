@@ -2,11 +2,16 @@
  * a drain. */
 #include "engine/base/clock.h"
 #include "tests/lang/trap.h"
+#include "tests/kit/http.h"
 #include "tests/kit/patience.h"
+#include "tests/kit/program.h"
+#include "tests/kit/server.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { DELAY_MS = PATIENCE_MS / 10 };
@@ -234,6 +239,108 @@ Test(access, metrics_of_the_process)
 	     " '~holdfast_request_seconds_bucket{route=GET /livez,le=0.5} 1'"
 	     " '~holdfast_request_seconds_bucket{route=GET /livez,le=2.5} 1'"
 	     " '~holdfast_request_seconds_bucket{route=GET /livez,le=10} 1'");
+}
+
+enum { UNREAD = 1500 }; /* calls whose lines do not fit into a pipe */
+
+static void ask_each(struct client *c, int count)
+{
+	struct answer a = {0};
+
+	for (int i = 0; i < count; i++) {
+		client_ask(c, "GET", "/livez", "", &a);
+		if (a.status != 200)
+			cr_assert_fail("call %d: %d %s", i, a.status, a.body.data);
+	}
+	answer_fini(&a);
+}
+
+/* A program whose outputs both go to a FIFO: its log, with a line for each call, and its access log. */
+static pid_t serve_into(const char *fifo, struct client *c)
+{
+	char    command[200];
+	int64_t from = clock_ms();
+	pid_t   pid;
+
+	cr_assert(mkfifo(fifo, 0600) == 0);
+	client_open(c, server_port());
+	snprintf(command, sizeof(command), "serve --lanes 1 --listen 127.0.0.1:%d --log-level debug --access-log -",
+	         c->port);
+	pid = program_begin(fifo, flow_scratch()->url, command);
+	while (!client_connect(c) && !patience_is_over(from, PATIENCE_MS))
+		usleep(10000);
+	return pid;
+}
+
+static void fifo_read(int fd, struct text *to)
+{
+	ssize_t n;
+
+	while ((n = read(fd, text_room(to, 4096), 4096)) > 0)
+		to->len += (size_t)n;
+}
+
+/* Every line is one of a log, whole. */
+static void lines_are_whole(struct text *said)
+{
+	said->data[said->len] = '\0';
+	for (char *line = said->data, *end; *line; line = end + 1) {
+		end = strchrnul(line, '\n');
+		cr_assert(*end && strncmp(line, "time=", 5) == 0, "%.*s", (int)(end - line), line);
+	}
+}
+
+/* A collector that stands still costs lines, which the next one counts, and nobody waits for it: no call, no signal. */
+Test(access, nobody_waits_for_who_reads_the_log)
+{
+	char          fifo[300];
+	struct client c;
+	struct text   said = {0};
+	pid_t         pid;
+	int           fd, status = -1;
+
+	flow_begin();
+	snprintf(fifo, sizeof(fifo), "%s/%s.fifo", scratch_dir(), flow_scratch()->name);
+	pid = serve_into(fifo, &c);
+	ask_each(&c, UNREAD);
+	fd = open(fifo, O_RDONLY | O_NONBLOCK);
+	for (int64_t from = clock_ms(); !patience_is_over(from, PATIENCE_MS); usleep(10000)) {
+		fifo_read(fd, &said);
+		ask_each(&c, 1);
+		if (memmem(said.data, said.len, "Z lines_lost=", 13) ||
+		    memmem(said.data, said.len, " event=request lines_lost=", 26))
+			break;
+	}
+	lines_are_whole(&said);
+	cr_expect(strstr(said.data, " level=debug event=request lines_lost="), "%.3000s", said.data);
+	ask_each(&c, UNREAD);
+	kill(pid, SIGTERM);
+	cr_expect(program_wait(pid, 2 * PATIENCE_MS, &status) && status == 0, "status %d", status);
+	kill(pid, SIGKILL);
+	close(fd);
+	client_close(&c);
+	text_fini(&said);
+	flow_end();
+}
+
+/* A FIFO that nobody reads is no start. Where its reader has gone, SIGHUP changes nothing. */
+Test(access, a_fifo_without_a_reader)
+{
+	int reader;
+
+	flow_begin();
+	snprintf(file, sizeof(file), "%s/%s.fifo", scratch_dir(), flow_scratch()->name);
+	cr_assert(mkfifo(file, 0600) == 0);
+	flow_step("run serve --listen 127.0.0.1:0 --access-log %s -> 78 '~nobody reads it'", file);
+	reader = open(file, O_RDONLY | O_NONBLOCK);
+	flow_step("serve --lanes 1 --access-log %s", file);
+	flow_step("raw GET /livez -> 200");
+	close(reader);
+	flow_steps("hangup",
+	           "wait raw GET /livez -> 200",
+	           "receipt A +1        -> 201");
+	cr_expect_eq(said_count("why=\"nobody reads it\""), 1);
+	flow_end();
 }
 
 /* A disk that takes no more costs lines of the access log, which the log says once, and no call. */

@@ -3,6 +3,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "api/keys.h"
+#include "tests/lang/attack.h"
 #include "tests/lang/expect.h"
 #include "tests/lang/flow.h"
 #include "tests/lang/keyring.h"
@@ -202,6 +203,112 @@ Test(keys, before_the_body)
 	     "raw POST /v1/movements?x=%zz {} -> 403 forbidden",
 	     "key shop",
 	     "raw POST /v1/reservations {{{ -> 400 invalid_request");
+}
+
+#define AS(name) "Authorization: Bearer the-key-of-" name "\r\n"
+#define REST     " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n"
+#define LARGE    "Content-Length: 4000000\r\n"
+#define HUGE     "Content-Length: 9000000\r\n"
+
+/* The answer to a head whose body does not follow, and the end of the connection. */
+static void head_is_answered(const char *call, const char *headers, int status)
+{
+	struct text heard = {0};
+	int         fd = attack_open(flow_port(0)), last, answers;
+	bool        ended;
+
+	attack_say(fd, call);
+	attack_say(fd, REST);
+	attack_say(fd, headers);
+	attack_say(fd, "\r\n");
+	ended = attack_hear(fd, PATIENCE_MS, &heard);
+	answers = attack_answers(&heard, &last);
+	cr_expect(ended && answers == 1 && last == status && strstr(heard.data, "Connection: close\r\n"),
+	          "%s, %s: the connection %s after\n%s", call, headers, ended ? "ends" : "stays", heard.data);
+	close(fd);
+	text_fini(&heard);
+}
+
+/* What the head alone decides is told before the body has come: no room is taken by the bodies of strangers. */
+Test(keys, before_the_body_has_come)
+{
+	flow_begin();
+	flow_steps(EVERYBODY,
+	           "serve --lanes 1");
+	head_is_answered("POST /v1/reservations/batch", LARGE, 401);
+	head_is_answered("POST /v1/reservations/batch", "Transfer-Encoding: chunked\r\n", 401);
+	head_is_answered("POST /v1/reservations/batch", AS("nobody") LARGE, 401);
+	head_is_answered("POST /nowhere", LARGE, 401);
+	head_is_answered("POST /v1/reservations?x=1", AS("packers") LARGE, 403);
+	head_is_answered("POST /nowhere", AS("shop") LARGE, 404);
+	head_is_answered("DELETE /v1/skus/A", AS("shop") LARGE, 405);
+	head_is_answered("POST /v1/reservations", AS("shop") HUGE, 413);
+	/* nor where no key is needed */
+	head_is_answered("GET /livez", LARGE, 413);
+	head_is_answered("HEAD /console/main.js", LARGE, 413);
+	flow_steps("raw GET /livez {} -> 200",
+	           "raw GET /metrics  -> 401",
+	           "key eyes",
+	           "raw GET /metrics  -> 200 holdfast_refusals_total{code=unauthorized}=5 "
+	           "holdfast_refusals_total{code=forbidden}=1");
+	flow_end();
+}
+
+/* No key is needed for this call, and the length of its body is not known before. */
+Test(keys, chunks_of_strangers)
+{
+	static char spaces[64 << 10];
+	int         fd, status, answers;
+	struct text heard = {0};
+
+	flow_begin();
+	flow_steps(EVERYBODY,
+	           "serve --lanes 1");
+	fd = attack_open(flow_port(0));
+	attack_say(fd, "GET /readyz HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n");
+	attack_say(fd, "10000\r\n");
+	memset(spaces, ' ', sizeof(spaces));
+	attack_push(fd, spaces, sizeof(spaces) - 1);
+	attack_hear(fd, PATIENCE_MS, &heard);
+	answers = attack_answers(&heard, &status);
+	cr_expect(answers == 1 && status == 413, "%d answers, %d", answers, status);
+	close(fd);
+	text_fini(&heard);
+	flow_end();
+}
+
+#define ORDER "{\"order_id\":\"R1\",\"lines\":[{\"sku\":\"A\",\"qty\":1}]}"
+
+/* Sends the head, waits until the service wants the body, and does `between` first. */
+static void in_two_parts(const char *between, int status)
+{
+	struct text heard = {0};
+	int         fd = attack_open(flow_port(0)), last, answers;
+
+	attack_say(fd, "POST /v1/reservations" REST AS("slow") "Content-Length: 47\r\n\r\n");
+	cr_expect(!attack_hear_answers(fd, 1, &heard) && strstr(heard.data, "HTTP/1.1 100 Continue\r\n\r\n"), "%s",
+	          heard.data);
+	if (between)
+		flow_each((const char *const[]){between, "hangup", "key boss", "wait raw GET /nowhere -> 401", NULL});
+	attack_say(fd, ORDER);
+	attack_hear_answers(fd, 2, &heard);
+	answers = attack_answers(&heard, &last);
+	cr_expect(answers == 2 && last == status, "%d answers, %d", answers, last);
+	close(fd);
+	text_fini(&heard);
+}
+
+/* It counts once for its key, and a key that is taken away meanwhile is no key. */
+Test(keys, judged_before_and_behind_the_body)
+{
+	flow_begin();
+	flow_steps("keys slow order rps=1 | boss admin",
+	           "serve --lanes 1",
+	           "key boss",
+	           "receipt A +1 -> 201");
+	in_two_parts(NULL, 201);
+	in_two_parts("keys eyes read", 401);
+	flow_end();
 }
 
 Test(keys, other_forms_of_authorization)

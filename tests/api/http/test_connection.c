@@ -380,6 +380,47 @@ Test(connection, more_bytes_than_there_is_room)
 	flow_end();
 }
 
+/* What counts is the memory that is taken, and what a round of clients has left goes back: twice 480 MiB are on their
+ * way, 64 may be there. */
+Test(connection, memory_counts_not_length)
+{
+	enum { CLIENTS = 60, PIECE = 64 << 10, BODY = 8 << 20, GROWTH_MAX = 90 * MIB_KIB, IDLE_ROUNDS = 50 };
+	char  *spaces = malloc(PIECE);
+	int    fds[CLIENTS];
+	size_t left[CLIENTS];
+	long   before, most = 0;
+
+	serve_with("--max-buffered 67108864");
+	memset(spaces, ' ', PIECE);
+	before = attack_rss(flow_pid(0));
+	for (int round = 0; round < 2; round++) {
+		open_all(fds, CLIENTS);
+		for (int i = 0; i < CLIENTS; i++) {
+			attack_say(fds[i], "POST /v1/reservations" HEAD "Content-Length: 8388608\r\n\r\n");
+			left[i] = BODY - 1;
+		}
+		for (int idle = 0; idle < IDLE_ROUNDS; idle++) {
+			size_t sent = 0;
+
+			for (int i = 0; i < CLIENTS; i++) {
+				size_t n = attack_push(fds[i], spaces, left[i] < PIECE ? left[i] : PIECE);
+
+				left[i] -= n;
+				sent += n;
+			}
+			most = attack_rss(flow_pid(0)) > most ? attack_rss(flow_pid(0)) : most;
+			if (sent > 0)
+				idle = 0;
+			else
+				usleep(1000);
+		}
+		close_all(fds, CLIENTS);
+	}
+	cr_expect(most - before < GROWTH_MAX, "it grew by %ld KiB", most - before);
+	free(spaces);
+	flow_end();
+}
+
 /* Operations that wait hold bytes, too: half of what there is, and a call that is alone as many as it needs. */
 Test(connection, more_operations_than_there_is_room)
 {

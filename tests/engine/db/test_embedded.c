@@ -4,6 +4,7 @@
 #include "engine/db/embedded.h"
 #include "tests/kit/scratch.h"
 #include "tests/kit/patience.h"
+#include "tests/kit/program.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -16,6 +17,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -418,6 +422,100 @@ Test(embedded, refuses_a_folder_with_other_files)
 	          why);
 	cr_expect(stat(dir, &st) == 0 && (st.st_mode & 07777) == 0755);
 	cr_expect_null(e);
+}
+
+/* A copy that left the empty files out is a database all the same. */
+Test(embedded, is_known_without_its_locks)
+{
+	static const char *const locks[] = {"users.lock", "start.lock", "serve.lock"};
+	struct embedded         *e = open_or_fail(true);
+	char                     path[1100];
+
+	ask(e, "CREATE TABLE kept AS SELECT 42 AS n");
+	embedded_close(e);
+	for (size_t i = 0; i < LENGTH(locks); i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, locks[i]);
+		cr_assert(unlink(path) == 0, "%s", path);
+	}
+	cr_assert(embedded_open(&e, dir, EMBEDDED_FIND, why, sizeof(why)) == EXIT_DONE, "%s", why);
+	cr_expect(ask(e, "SELECT n FROM kept") == 42);
+	snprintf(path, sizeof(path), "%s/users.lock",
+	         dir); /* of a server that runs: its users are not known any more */
+	cr_assert(unlink(path) == 0);
+	cr_expect(embedded_open(&(struct embedded *){NULL}, dir, EMBEDDED_FIND, why, sizeof(why)) == EXIT_CONFIG);
+	cr_expect(strstr(why, "users.lock is gone"), "%s", why);
+	cr_expect(ask(e, "SELECT n FROM kept") == 42);
+	embedded_close(e);
+	embedded_close(open_or_fail(true));
+}
+
+/* What does not go away by itself is said at once, and nothing is made. */
+Test(embedded, needs_open_files)
+{
+	struct rlimit    few = {64, 64};
+	struct embedded *e;
+
+	cr_assert(setrlimit(RLIMIT_NOFILE, &few) == 0);
+	cr_expect(embedded_open(&e, dir, EMBEDDED_SERVE, why, sizeof(why)) == EXIT_CONFIG, "%s", why);
+	cr_expect(strstr(why, "raise the limit of open files"), "%s", why);
+	cr_expect(!exists("db"));
+}
+
+/* The status that this process gets, a user without rights, or root where nobody can write. */
+static int shut_folder_open(bool read_only)
+{
+	struct embedded *e;
+	int              status;
+	pid_t            pid = fork();
+
+	if (pid == 0) {
+		if (read_only &&
+		    (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+		     mount("none", dir, "tmpfs", MS_RDONLY, NULL) != 0))
+			_exit(EXIT_CONFIG); /* no such file system can be made here */
+		if (!read_only && geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
+			_exit(1);
+		status = embedded_open(&e, dir, EMBEDDED_SERVE, why, sizeof(why));
+		_exit(strstr(why, "--data needs a folder that can be written") ? status : EXIT_TROUBLE);
+	}
+	cr_assert(pid > 0 && waitpid(pid, &status, 0) == pid);
+	return WEXITSTATUS(status);
+}
+
+Test(embedded, needs_a_folder_that_can_be_written)
+{
+	cr_assert(chmod(home, 0555) == 0);
+	cr_expect_eq(shut_folder_open(false), EXIT_CONFIG, "it cannot be made");
+	cr_assert(chmod(home, 0755) == 0 && mkdir(dir, 0555) == 0);
+	cr_assert(geteuid() != 0 || chown(dir, 65534, 65534) == 0);
+	cr_expect_eq(shut_folder_open(false), EXIT_CONFIG, "nothing can be made in it");
+	cr_expect_eq(shut_folder_open(true), EXIT_CONFIG, "it is read only");
+}
+
+/* Who waits for a server that says nothing is told which. */
+Test(embedded, names_a_server_that_says_nothing)
+{
+	struct embedded *e = open_or_fail(true);
+	struct text      said = {0};
+	char             log[300], command[1100];
+	pid_t            pid, server = (pid_t)server_pid();
+	int              status = -1;
+
+	snprintf(log, sizeof(log), "%s/log", home);
+	snprintf(command, sizeof(command), "migrate --data %s", dir);
+	program_signal(server, SIGSTOP);
+	pid = program_begin(log, NULL, command);
+	for (int64_t from = clock_ms(); !patience_is_over(from, 2 * PATIENCE_MS); pause_ms(50)) {
+		text_reset(&said);
+		program_log_all(log, &said);
+		if (strstr(said.data, "event=database_silent pid="))
+			break;
+	}
+	cr_expect(strstr(said.data, "event=database_silent pid=") && strstr(said.data, dir), "%s", said.data);
+	program_signal(server, SIGCONT);
+	cr_expect(program_wait(pid, 2 * PATIENCE_MS, &status) && status == 0, "status %d", status);
+	text_fini(&said);
+	embedded_close(e);
 }
 
 Test(embedded, says_why_a_server_does_not_start)

@@ -1,11 +1,13 @@
 /* test_options.c - what holds for every command: the file of options, who is let into the database, which database is
  * made by whom, help, what it prints, and the form of the log. */
+#include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "jobs/options.h"
 #include "tests/lang/flow.h"
 #include "tests/kit/program.h"
 #include "tests/kit/patience.h"
 
+#include <arpa/inet.h>
 #include <cjson/cJSON.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -15,7 +17,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void file_write(char *path, size_t size, const char *end, const char *content)
@@ -58,6 +62,29 @@ Test(options, config)
 	with_config("= 7\n", "work settle --once", "78");
 	with_config("log-level = loud\n", "stats", "78");
 	flow_steps("run stats --config /no/such/file -> 78");
+	flow_end();
+}
+
+/* What others can write decides what the program does. */
+Test(options, files_that_others_can_write)
+{
+	struct text said = {0};
+	char        path[300];
+
+	flow_begin();
+	file_write(path, sizeof(path), "conf", "json = on\n");
+	cr_assert(chmod(path, 0640) == 0);
+	flow_step("run stats --config %s -> 0 !~file_open", path);
+	cr_assert(chmod(path, 0660) == 0);
+	flow_step("run stats --config %s -> 0 ~event=file_open ~option=--config ~mode=0660 '~others can write it'",
+	          path);
+	flow_step("keys shop order");
+	snprintf(path, sizeof(path), "%s/%s.keys", scratch_dir(), flow_scratch()->name);
+	cr_assert(chmod(path, 0666) == 0);
+	flow_step("serve --lanes 1");
+	flow_said(&said);
+	cr_expect(strstr(said.data, "level=warn event=file_open option=--keys"), "%s", said.data);
+	text_fini(&said);
 	flow_end();
 }
 
@@ -146,6 +173,36 @@ static void nothing_found(const char *where)
 {
 	for (size_t i = 0; i < LENGTH(finders); i++)
 		flow_step("alone %s --data %s -> 78 '~there is no database in %s;'", finders[i], where, where);
+}
+
+/* The host takes the connection and says nothing. */
+Test(options, a_database_that_says_nothing)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET};
+	socklen_t          len = sizeof(at);
+	struct text        said = {0};
+	char               log[320], command[100], wanted[100];
+	int                fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	pid_t              pid;
+
+	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	cr_assert(bind(fd, (struct sockaddr *)&at, len) == 0 && listen(fd, 100) == 0);
+	cr_assert(getsockname(fd, (struct sockaddr *)&at, &len) == 0);
+	snprintf(command, sizeof(command), "stats --db mariadb://x@127.0.0.1:%d/x", ntohs(at.sin_port));
+	snprintf(wanted, sizeof(wanted), "event=database_silent host=127.0.0.1:%d seconds=5", ntohs(at.sin_port));
+	snprintf(log, sizeof(log), "%s/silent.log", scratch_dir());
+	pid = program_begin(log, NULL, command);
+	for (int64_t from = clock_ms(); !patience_is_over(from, 2 * PATIENCE_MS); usleep(50000)) {
+		text_reset(&said);
+		program_log_all(log, &said);
+		if (strstr(said.data, wanted))
+			break;
+	}
+	cr_expect(strstr(said.data, wanted), "%s", said.data);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(fd);
+	text_fini(&said);
 }
 
 /* A mistyped folder is not answered with an empty database in which all is well. */
