@@ -91,7 +91,8 @@ struct losses {
 	size_t        losers_count;
 	struct lost  *lost; /* the lane's, in that order; those of one order stand together */
 	size_t        lost_count, lost_max;
-	bool          passed; /* the lane's: some losers were passed over, or changed meanwhile */
+	bool          missed; /* some that the pick found had ended or were claimed when they were read */
+	bool          passed; /* the lane's: some losers were passed over, were missed, or changed meanwhile */
 	unsigned      looks;  /* how often orders were picked */
 };
 

@@ -111,7 +111,7 @@ enum outcome losers_decide(struct op *op)
 	enum outcome   out = OUTCOME_OK;
 
 	losses->lost_count = 0;
-	losses->passed = false;
+	losses->passed = losses->missed;
 	for (size_t i = 0; i < losses->count; i++)
 		losses->list[i].found = 0;
 	for (size_t i = 0; i < losses->losers_count && orders <= LOSERS_MAX; i++) {

@@ -81,6 +81,7 @@ void loss_pick_give(struct loss_pick *p, struct op *movement)
 	free(losses->losers);
 	losses->losers = p->losers;
 	losses->losers_count = p->losers_count;
+	losses->missed = p->missed;
 	losses->looks++;
 	p->losers = NULL;
 	p->losers_count = 0;
@@ -203,7 +204,8 @@ static int loser_order(const void *a, const void *b)
 	                      y->reservation_id);
 }
 
-/* The orders as they are by now; those that have ended or were claimed are left out. */
+/* The orders as they are by now. Those that have ended or were claimed since the walk are missed: a replacement, say,
+ * has the units now, and the walk may have passed its place. */
 static enum db_result losers_read(struct db *db, struct catalogue *c, struct loss_pick *p, size_t spare)
 {
 	struct reservation_reader in = {.catalogue = c};
@@ -217,6 +219,7 @@ static enum db_result losers_read(struct db *db, struct catalogue *c, struct los
 	}
 	if (ids.count > 0)
 		result = reservations_ask(db, RESERVATION_BY_ID, &(struct fill){.rows = &ids}, &in);
+	p->missed = in.count < ids.count;
 	values_fini(&ids);
 	if (result != DB_OK) {
 		reservations_free(in.list, in.count);
@@ -226,10 +229,12 @@ static enum db_result losers_read(struct db *db, struct catalogue *c, struct los
 	for (size_t i = 0; i < in.count; i++) {
 		struct reservation *r = in.list[i];
 
-		if (r->task_id == 0 && reservation_is_live(reservation_reads(r)))
+		if (r->task_id == 0 && reservation_is_live(reservation_reads(r))) {
 			p->losers[p->losers_count++].reservation = r;
-		else
+		} else {
+			p->missed = true;
 			reservation_free(r);
+		}
 	}
 	free(in.list);
 	qsort(p->losers, p->losers_count, sizeof(*p->losers), loser_order);

@@ -26,6 +26,7 @@ struct loss_pick {
 	int64_t           after_at, after_id; /* .. has come so far */
 	struct loser     *losers;             /* found: from the end of the line on; owned */
 	size_t            losers_count;
+	bool              missed; /* some of the walk had ended or were claimed when they were read */
 };
 void loss_pick_fini(struct loss_pick *p); /* it is as new */
 

@@ -1,7 +1,13 @@
 /* test_losses.c - promised units that are lost: a count or an adjustment with short: backorder takes them from the end
  * of the line, and who loses them waits for others in the place that is his. */
 #include "tests/kit/proxy.h"
+#include "tests/kit/http.h"
 #include "tests/lang/trap.h"
+
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
 
 #define BO "raw PUT /v1/locations/bo {'kind':'incoming'} -> 201"
 
@@ -231,6 +237,57 @@ Test(losses, a_confirmation_at_that_instant)
 		flow_step("get R%d -> confirmed lines=2 A@bo=1 A@west=1", i);
 	}
 	flow_step("claim settle w limit=1000 -> 204");
+	flow_end();
+}
+
+/* Replaces an order by the next one, again and again, until it is told to end. */
+struct replacing {
+	int         port;
+	atomic_bool ends;
+};
+static void *replace_on(void *arg)
+{
+	struct replacing *r = arg;
+	struct client     client;
+
+	client_open(&client, r->port);
+	for (int i = 0; !r->ends;) {
+		struct answer answer = {0};
+		char          body[160];
+
+		snprintf(body, sizeof(body),
+		         "{\"order_id\":\"C%d\",\"replaces\":\"C%d\",\"ttl_s\":9999,\"lines\":[{\"sku\":\"A\",\"qty\":"
+		         "5}]}",
+		         i + 1, i);
+		client_ask(&client, "POST", "/v1/reservations", body, &answer);
+		i += answer.status == 201;
+		answer_fini(&answer);
+	}
+	client_close(&client);
+	return NULL;
+}
+
+/* The units are there all the time, in the hands of an order that is being replaced: a loss takes them, or is told that
+ * the order is busy, but never that they are not there. */
+Test(losses, of_an_order_that_is_replaced_all_the_time)
+{
+	struct replacing r = {.ends = false};
+	pthread_t        thread;
+
+	flow_begin();
+	flow_steps("serve    --lanes 2",
+	           BO,
+	           "receipt  A +5                                 -> 201",
+	           "reserve  C0 A=5 ttl=9999                      -> 201");
+	r.port = flow_port(0);
+	cr_assert(pthread_create(&thread, NULL, replace_on, &r) == 0);
+	for (int i = 0; i < 25; i++) {
+		flow_step("race 1 adjust L%d A -1 short=backorder to=bo   -> *x 201 | *x 503 busy", i);
+		flow_step("race 1 arrival M%d A@bo>main=1                 -> *x 201 | *x 409 short", i);
+	}
+	r.ends = true;
+	pthread_join(thread, NULL);
+	flow_step("run audit -> 0");
 	flow_end();
 }
 
