@@ -82,8 +82,8 @@ struct lost {
 	const struct loss  *loss;
 	int64_t             qty;
 };
-/* LOSERS_MAX: orders that lose units by one movement. */
-enum { LOSERS_MAX = 1000 };
+/* What one movement takes from orders. LOSERS_MAX: orders that lose units. LOST_MAX: lines of theirs that do. */
+enum { LOSERS_MAX = 1000, LOST_MAX = 5000 };
 struct losses {
 	struct loss  *list; /* behind op_seal by sku and location */
 	size_t        count, max;

@@ -185,6 +185,29 @@ Test(losses, of_many_orders)
 	flow_end();
 }
 
+/* Orders of very many lines: so many of them go at once that nobody else waits long for it. */
+Test(losses, of_many_lines)
+{
+	flow_begin();
+	flow_steps("serve   --lanes 2",
+	           BO);
+	flow_repeat("receipt", " S# +6", WIDE, " -> 201");
+	for (int i = 0; i < 6; i++) {
+		struct text step = {0};
+
+		text_format(&step, "reserve W%d confirm=true", i);
+		flow_repeat(step.data, " S#=1", WIDE, " -> 201");
+		text_fini(&step);
+	}
+	flow_repeat("count", " S#=0 short=backorder to=bo", WIDE, " -> 409 limit lines=1000 S0 backorderable=5");
+	flow_repeat("adjust", " S# -5 short=backorder to=bo", WIDE, " -> 201 lines=2000 S0@bo=5 S999@bo=5");
+	flow_repeat("count", " S#=0 short=backorder to=bo", WIDE, " -> 201 lines=2000 S0@bo=1 S999@bo=1");
+	flow_steps("get     W0                                    -> confirmed S0@bo=1 S999@bo=1",
+	           "sku     S0 -> available=0 reserved=0 @bo reserved=6",
+	           "run     audit                                 -> 0");
+	flow_end();
+}
+
 /* Losses add lines to orders, without a bound: what may be done to an order may be done to the largest. */
 Test(losses, grow_orders_which_are_as_before)
 {
