@@ -229,8 +229,9 @@ Test(losses, grow_orders_which_are_as_before)
 	           "settle  R1                                    -> 409 waiting",
 	           "return  S0 +1 order=R1                        -> 409 confirmed field=order_id",
 	           "split   R1 P1 S0@main=1 S1@bo3=1              -> 201 confirmed lines=2",
-	           "reserve R2 S0@bo0=99 replaces=R1 confirm=true -> 409 short",
-	           "release R1                                    -> 200 released lines=10998",
+	           "reserve R2 S0@bo0=99 replaces=R1 confirm=true -> 409 short");
+	flow_repeat("reserve R3 replaces=R1 confirm=true", " S#=2", WIDE, " -> 409 short lines=1000");
+	flow_steps("release R1                                    -> 200 released lines=10998",
 	           "sku     S0 -> available=0 reserved=1",
 	           "sku     S1 -> available=1 reserved=0 @bo3 reserved=1",
 	           "run     audit                                 -> 0");
