@@ -82,8 +82,9 @@ struct lost {
 	const struct loss  *loss;
 	int64_t             qty;
 };
-/* LOSERS_MAX: orders that lose units by one movement. */
-enum { LOSERS_MAX = 1000 };
+/* What one movement takes from orders. LOSERS_MAX: orders that lose units. LOST_MAX: lines of theirs that do. All of it
+ * is one transaction of a lane: others waited 0.02 to 0.34 s for one of 4,000 to 5,000 lines, on two busy cores. */
+enum { LOSERS_MAX = 1000, LOST_MAX = 5000 };
 struct losses {
 	struct loss  *list; /* behind op_seal by sku and location */
 	size_t        count, max;

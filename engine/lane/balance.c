@@ -11,13 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* BALANCES and MAP: enough for a batch within BATCH_LINES. The first operation of a batch is never cut: hand-outs and
+ * losses add lines to its orders, without a bound, and then the batch has more balances. */
 enum {
-	BALANCES_MAX = BATCH_LINES + 3000,
+	BALANCES = BATCH_LINES + 3000,
 	HINTS = 1 << 16,
 	MAP = 1 << 14,
 };
 
-_Static_assert(2 * BALANCES_MAX <= MAP, "the map is never more than half full");
+_Static_assert(2 * BALANCES <= MAP, "the map is never more than half full");
 
 /* A hint: the last known balance of a sku at a location. The table is direct-mapped: a hint that was pushed out is read
  * again. */
@@ -30,18 +32,33 @@ struct hint {
 
 struct hints {
 	struct hint list[HINTS];
-	uint32_t    map[MAP]; /* balance index + 1 by hash of sku and location */
+	uint32_t   *map; /* balance index + 1 by hash of sku and location; map_size places, a power of two */
+	size_t      map_size;
+	size_t      balances_max; /* room in the batch's balances and their order: half of map_size at most */
 };
+
+/* Makes room for so many balances; what was in the map is not there any more. */
+static void balances_resize(struct lane *l, size_t balances_max, size_t map_size)
+{
+	struct hints *h = l->hints;
+
+	free(h->map);
+	h->map = mem_alloc(map_size * sizeof(*h->map));
+	h->map_size = map_size;
+	h->balances_max = balances_max;
+	l->batch.balances = mem_resize(l->batch.balances, balances_max * sizeof(*l->batch.balances));
+	l->batch.order = mem_resize(l->batch.order, balances_max * sizeof(*l->batch.order));
+}
 
 void balances_open(struct lane *l)
 {
 	l->hints = mem_alloc(sizeof(*l->hints));
-	l->batch.balances = mem_alloc(BALANCES_MAX * sizeof(*l->batch.balances));
-	l->batch.order = mem_alloc(BALANCES_MAX * sizeof(*l->batch.order));
+	balances_resize(l, BALANCES, MAP);
 }
 
 void balances_close(struct lane *l)
 {
+	free(l->hints->map);
 	free(l->hints);
 	free(l->batch.quotas.list);
 	free(l->batch.balances);
@@ -70,8 +87,7 @@ static struct hint *hint_find(struct lane *l, uint32_t sku_id, uint32_t location
 /* The place of a balance in the map, or a free place for it. */
 static uint32_t *balance_place(struct lane *l, uint32_t sku_id, uint32_t location_id)
 {
-	uint32_t mask = LENGTH(l->hints->map) - 1,
-		 at = (sku_id * UINT32_C(2654435761) ^ location_id * UINT32_C(97)) & mask;
+	size_t mask = l->hints->map_size - 1, at = (sku_id * UINT32_C(2654435761) ^ location_id * UINT32_C(97)) & mask;
 
 	for (;; at = (at + 1) & mask) {
 		const struct balance *p = l->hints->map[at] ? &l->batch.balances[l->hints->map[at] - 1] : NULL;
@@ -88,6 +104,16 @@ struct balance *balance_find(struct lane *l, uint32_t sku_id, uint32_t location_
 	return index ? &l->batch.balances[index - 1] : NULL;
 }
 
+/* A batch of one very large order: twice the room, and the map anew. */
+static void balances_grow(struct lane *l)
+{
+	struct hints *h = l->hints;
+
+	balances_resize(l, 2 * h->balances_max, 2 * h->map_size);
+	for (size_t i = 0; i < l->batch.balances_count; i++)
+		*balance_place(l, l->batch.balances[i].sku_id, l->batch.balances[i].location_id) = (uint32_t)i + 1;
+}
+
 static void balance_enter(struct lane *l, struct line *line, bool wanted)
 {
 	struct batch *b = &l->batch;
@@ -99,10 +125,13 @@ static void balance_enter(struct lane *l, struct line *line, bool wanted)
 	sku = sku_id(line->sku);
 	location = line->location->location_id;
 	place = balance_place(l, sku, location);
+	if (*place == 0 && b->balances_count == l->hints->balances_max) {
+		balances_grow(l);
+		place = balance_place(l, sku, location);
+	}
 	if (*place == 0) {
 		struct balance *p = &b->balances[b->balances_count++];
 
-		assert(b->balances_count <= BALANCES_MAX);
 		*p = (struct balance){
 			.sku_id = sku, .location_id = location, .waits_at = location_waits_at(line->location)};
 		h = hint_find(l, sku, location);
@@ -198,7 +227,9 @@ void balances_find(struct lane *l)
 	l->batch.guard_alone = !clock_before(&l->shared->locks_until_ms) &&
 	                       (l->limits_ms == 0 || clock_ms() - l->limits_ms > QUOTAS_MET_MS);
 	l->batch.balances_count = 0;
-	memset(l->hints->map, 0, sizeof(l->hints->map));
+	if (l->hints->map_size > MAP) /* of the batch before */
+		balances_resize(l, BALANCES, MAP);
+	memset(l->hints->map, 0, MAP * sizeof(*l->hints->map));
 	balances_meet(l);
 }
 

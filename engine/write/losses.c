@@ -70,12 +70,12 @@ void losers_lock(struct lane *l, const struct op *op)
 	free(in.list);
 }
 
-static const struct line *line_at(const struct reservation *r, const struct sku *sku, const struct location *at)
+/* The order's line of this sku at a place; its lines are sorted. */
+static const struct line *line_at(const struct reservation *r, const struct line *of, const struct location *at)
 {
-	for (size_t i = 0; i < r->lines_count; i++)
-		if (r->lines[i].sku == sku && r->lines[i].location == at)
-			return &r->lines[i];
-	return NULL;
+	const struct line key = {.sku_code = of->sku_code, .location_code = at->code};
+
+	return bsearch(&key, r->lines, r->lines_count, sizeof(key), line_order);
 }
 
 static void line_lose(struct losses *losses, struct reservation *r, const struct line *line, struct loss *loss)
@@ -84,47 +84,51 @@ static void line_lose(struct losses *losses, struct reservation *r, const struct
 
 	loss->found += qty;
 	losses->lost = mem_reach(losses->lost, losses->lost_count, &losses->lost_max, sizeof(*losses->lost));
-	losses->lost[losses->lost_count++] = (struct lost){r, line, line_at(r, line->sku, loss->to), loss, qty};
+	losses->lost[losses->lost_count++] = (struct lost){r, line, line_at(r, line, loss->to), loss, qty};
 }
 
-/* True: the order loses some, or would, were there room for one more. */
-static bool order_loses(const struct op *op, struct reservation *r, bool room)
+/* False: it would lose more than there is room for; *orders counts those that lose some. */
+static bool order_loses(const struct op *op, struct reservation *r, size_t *orders)
 {
-	bool loses = false;
+	struct losses *losses = op->move.losses;
+	bool           loses = false;
 
 	for (size_t k = 0; k < r->lines_count; k++) {
 		struct loss *loss = line_loss(op, &r->lines[k]);
 
 		if (!loss || loss->found == loss->needed || r->lines[k].qty < 1)
 			continue;
+		if (losses->lost_count == LOST_MAX || (!loses && *orders == LOSERS_MAX))
+			return false;
+		*orders += !loses;
 		loses = true;
-		if (room)
-			line_lose(op->move.losses, r, &r->lines[k], loss);
+		line_lose(losses, r, &r->lines[k], loss);
 	}
-	return loses;
+	return true;
 }
 
 enum outcome losers_decide(struct op *op)
 {
 	struct losses *losses = op->move.losses;
 	size_t         orders = 0;
+	bool           room = true;
 	enum outcome   out = OUTCOME_OK;
 
 	losses->lost_count = 0;
 	losses->passed = losses->missed;
 	for (size_t i = 0; i < losses->count; i++)
 		losses->list[i].found = 0;
-	for (size_t i = 0; i < losses->losers_count && orders <= LOSERS_MAX; i++) {
+	for (size_t i = 0; i < losses->losers_count && room; i++) {
 		losses->passed |= !losses->losers[i].locked;
 		if (losses->losers[i].locked)
-			orders += order_loses(op, losses->losers[i].reservation, orders < LOSERS_MAX);
+			room = order_loses(op, losses->losers[i].reservation, &orders);
 	}
 	for (size_t i = 0; i < op->lines_count; i++) {
 		const struct loss *loss = line_loss(op, &op->lines[i]);
 
 		op->lines[i].fault = loss && loss->found < loss->needed;
 		if (op->lines[i].fault)
-			out = orders > LOSERS_MAX ? LOSES_TOO_MANY : SHORT;
+			out = room ? SHORT : LOSES_TOO_MANY;
 	}
 	return out;
 }

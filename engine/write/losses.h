@@ -10,7 +10,8 @@
  * changed, ended or was claimed since is passed over. */
 void losers_lock(struct lane *l, const struct op *op);
 /* Who loses what (losses->lost) of what the lines need. SHORT: the orders that were picked have too little.
- * LOSES_TOO_MANY: more than LOSERS_MAX of them would lose some. The lines that lack units are at fault. */
+ * LOSES_TOO_MANY: more than LOSERS_MAX of them would lose some, or more than LOST_MAX of their lines. The lines that
+ * lack units are at fault. */
 enum outcome losers_decide(struct op *op);
 /* Steps of the transaction behind those that take the units out of the slots: orders, their lines, their places in the
  * line, the promises that grow, and what the movement remembers. */

@@ -91,7 +91,8 @@ static size_t rows_read(const struct reservation_reader *in)
 }
 
 /* Cuts the batch by the lines that it reads: at most twice the lines that it may write. Orders of 1,000 lines are
- * looked up a few at a time, and the rest of them is not read to be put back. */
+ * looked up a few at a time, and the rest of them is not read to be put back. One operation alone is looked up whole:
+ * hand-outs and losses add lines to an order, without a bound. */
 static enum db_result reservations_find(struct lane *l)
 {
 	enum { ROWS = 2 * BATCH_LINES };
@@ -99,15 +100,15 @@ static enum db_result reservations_find(struct lane *l)
 	for (;;) {
 		struct reservation_reader in = {.catalogue = l->catalogue};
 		size_t                    asked = look_up_rows(l), rows;
+		struct fill               fill = {.rows = &l->rows, .limit = asked > 1 ? ROWS : INT32_MAX};
 		enum db_result            result;
 
 		if (asked == 0)
 			return DB_OK;
 		outbox_send(&l->outbox);
-		result =
-			reservations_ask(l->db, RESERVATION_FIND, &(struct fill){.rows = &l->rows, .limit = ROWS}, &in);
+		result = reservations_ask(l->db, RESERVATION_FIND, &fill, &in);
 		rows = rows_read(&in);
-		if (result == DB_OK && rows < ROWS) {
+		if (result == DB_OK && (asked == 1 || rows < ROWS)) {
 			look_up_meet(l, &in);
 			if (rows < ROWS / 4 && l->lookups_max < BATCH_OPS)
 				l->lookups_max *= 2;
@@ -116,7 +117,6 @@ static enum db_result reservations_find(struct lane *l)
 		reservations_free(in.list, in.count);
 		if (result != DB_OK)
 			return result;
-		assert(asked > 1); /* a reservation has 1,000 lines at most */
 		l->lookups_max = asked / 2;
 	}
 }

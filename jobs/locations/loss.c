@@ -116,8 +116,8 @@ static int want_order(const void *a, const void *b)
 	return (x->location_id > y->location_id) - (x->location_id < y->location_id);
 }
 
-/* Keeps those who would lose units, and some more. */
-static void want_cut(struct loss_want *want, size_t spare)
+/* Keeps those who would lose units, and some more; returns how many the former are. */
+static size_t want_cut(struct loss_want *want, size_t spare)
 {
 	int64_t units = 0;
 	size_t  kept = 0;
@@ -126,8 +126,8 @@ static void want_cut(struct loss_want *want, size_t spare)
 		qsort(want->list, want->count, sizeof(*want->list), may_lose_order);
 	for (; kept < want->count && kept < KEPT_MAX && units < want->needed; kept++)
 		units += want->list[kept].qty;
-	kept += spare;
-	want->count = want->count < kept ? want->count : kept;
+	want->count = want->count < kept + spare ? want->count : kept + spare;
+	return kept;
 }
 
 /* ---- the walk */
@@ -204,6 +204,31 @@ static int loser_order(const void *a, const void *b)
 	                      y->reservation_id);
 }
 
+/* The orders that may lose units. Where they would lose more lines than a movement takes, as many as tell so are
+ * enough: from the end of the line on, spares among them. Thousands of large orders are not read to be refused. */
+static void losers_list(struct loss_pick *p, size_t spare, struct values *ids)
+{
+	struct may_lose *all;
+	size_t           needed = 0, count = 0, kept = 0;
+
+	for (size_t i = 0; i < p->wants_count; i++) {
+		needed += want_cut(&p->wants[i], spare);
+		count += p->wants[i].count;
+	}
+	all = mem_alloc((count + 1) * sizeof(*all));
+	for (size_t i = 0; i < p->wants_count; i++)
+		for (size_t k = 0; k < p->wants[i].count; k++)
+			all[kept++] = p->wants[i].list[k];
+	if (needed > LOST_MAX) {
+		qsort(all, count, sizeof(*all), may_lose_order);
+		kept = count < 2 * LOST_MAX ? count : 2 * LOST_MAX;
+	}
+	for (size_t i = 0; i < kept; i++)
+		if (i == 0 || all[i].reservation_id != all[i - 1].reservation_id)
+			values_row(ids, V_INT(all[i].reservation_id));
+	free(all);
+}
+
 /* The orders as they are by now. Those that have ended or were claimed since the walk are missed: a replacement, say,
  * has the units now, and the walk may have passed its place. */
 static enum db_result losers_read(struct db *db, struct catalogue *c, struct loss_pick *p, size_t spare)
@@ -212,14 +237,10 @@ static enum db_result losers_read(struct db *db, struct catalogue *c, struct los
 	struct values             ids = {0};
 	enum db_result            result = DB_OK;
 
-	for (size_t i = 0; i < p->wants_count; i++) {
-		want_cut(&p->wants[i], spare);
-		for (size_t k = 0; k < p->wants[i].count; k++)
-			values_row(&ids, V_INT(p->wants[i].list[k].reservation_id));
-	}
+	losers_list(p, spare, &ids);
 	if (ids.count > 0)
 		result = reservations_ask(db, RESERVATION_BY_ID, &(struct fill){.rows = &ids}, &in);
-	p->missed = in.count < ids.count;
+	p->missed = false;
 	values_fini(&ids);
 	if (result != DB_OK) {
 		reservations_free(in.list, in.count);

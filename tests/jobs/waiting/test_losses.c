@@ -9,6 +9,8 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+enum { WIDE = 1000 }; /* the most lines that an order begins with */
+
 #define BO "raw PUT /v1/locations/bo {'kind':'incoming'} -> 201"
 
 Test(losses, go_from_the_end_of_the_line)
@@ -186,6 +188,133 @@ Test(losses, of_many_orders)
 	           "raw GET /v1/skus/A/waiting?limit=2            -> 200 items=R0,R1",
 	           "sku     A -> available=0 reserved=0 @bo reserved=1100",
 	           "run     audit                                 -> 0");
+	flow_end();
+}
+
+/* Orders of very many lines: so many of them go at once that nobody else waits long for it. */
+Test(losses, of_many_lines)
+{
+	flow_begin();
+	flow_steps("serve   --lanes 2",
+	           BO);
+	flow_repeat("receipt", " S# +6", WIDE, " -> 201");
+	for (int i = 0; i < 6; i++) {
+		struct text step = {0};
+
+		text_format(&step, "reserve W%d confirm=true", i);
+		flow_repeat(step.data, " S#=1", WIDE, " -> 201");
+		text_fini(&step);
+	}
+	flow_repeat("count", " S#=0 short=backorder to=bo", WIDE, " -> 409 limit lines=1000 S0 backorderable=5");
+	flow_repeat("adjust", " S# -5 short=backorder to=bo", WIDE, " -> 201 lines=2000 S0@bo=5 S999@bo=5");
+	flow_repeat("count", " S#=0 short=backorder to=bo", WIDE, " -> 201 lines=2000 S0@bo=1 S999@bo=1");
+	flow_steps("get     W0                                    -> confirmed S0@bo=1 S999@bo=1",
+	           "sku     S0 -> available=0 reserved=0 @bo reserved=6",
+	           "run     audit                                 -> 0");
+	flow_end();
+}
+
+/* Losses add lines to orders, without a bound: what may be done to an order may be done to the largest. */
+Test(losses, grow_orders_which_are_as_before)
+{
+	flow_begin();
+	flow_step("serve --lanes 2");
+	flow_repeat("receipt", " S# +11", WIDE, " -> 201");
+	flow_repeat("reserve R1", " S#=11", WIDE, " -> 201 held");
+	for (int i = 0; i < 10; i++) {
+		struct text piece = {0};
+
+		flow_step("raw PUT /v1/locations/bo%d {'kind':'incoming'} -> 201", i);
+		text_format(&piece, " S# -1 short=backorder to=bo%d", i);
+		flow_repeat("adjust", piece.data, WIDE, " -> 201 lines=2000");
+		text_fini(&piece);
+	}
+	flow_repeat("reserve R1", " S#=11", WIDE, " -> 200 replayed lines=11000 S0@main=1 S999@bo9=1");
+	flow_steps("extend  R1 ttl=900                            -> 200 held",
+	           "confirm R1                                    -> 200 confirmed",
+	           "settle  R1                                    -> 409 waiting",
+	           "return  S0 +1 order=R1                        -> 409 confirmed field=order_id",
+	           "split   R1 P1 S0@main=1 S1@bo3=1              -> 201 confirmed lines=2",
+	           "reserve R2 S0@bo0=99 replaces=R1 confirm=true -> 409 short");
+	flow_repeat("reserve R3 replaces=R1 confirm=true", " S#=2", WIDE, " -> 409 short lines=1000");
+	flow_steps("release R1                                    -> 200 released lines=10998",
+	           "sku     S0 -> available=0 reserved=1",
+	           "sku     S1 -> available=1 reserved=0 @bo3 reserved=1",
+	           "run     audit                                 -> 0");
+	flow_end();
+}
+
+/* ---- steps by chance, of few lines or of very many */
+
+static uint32_t chance_seed;
+
+static int chance(int n)
+{
+	chance_seed = chance_seed * UINT32_C(1664525) + UINT32_C(1013904223);
+	return (int)((chance_seed >> 16) % (unsigned)n);
+}
+
+/* Whatever comes of it, it is an answer, and no 5xx. */
+static void wide_step(const char *before, const char *piece)
+{
+	static const int wide[] = {1, 7, 300, WIDE};
+
+	flow_repeat(before, piece, wide[chance(LENGTH(wide))],
+	            " -> *x 200 | *x 200 replayed | *x 201 | *x 404 | *x 409 | *x 422");
+}
+
+static void chance_step(int at)
+{
+	struct text before = {0}, piece = {0};
+	int         order = chance(6), place = chance(3);
+
+	text_add(&before, "race 1 ");
+	switch (chance(6)) {
+	case 0:
+	case 1:
+		text_add(&before, "adjust");
+		text_format(&piece, " S# -%d short=backorder to=bo%d", 1 + chance(4), place);
+		break;
+	case 2:
+		text_add(&before, "arrival");
+		text_format(&piece, " S#@bo%d>main=1", place);
+		break;
+	case 3:
+		text_format(&before, "split R%d P%d", order, at);
+		text_add(&piece, " S#@main=1");
+		break;
+	case 4:
+		text_format(&before, "reserve R%d replaces=R%d confirm=true", 6 + at, order);
+		text_format(&piece, " S#=%d", 1 + chance(3));
+		break;
+	default:
+		text_format(&before, "%s R%d", chance(2) ? "confirm" : "release", order);
+	}
+	wide_step(before.data, piece.len ? piece.data : "");
+	text_fini(&before);
+	text_fini(&piece);
+}
+
+Test(losses, of_wide_orders_by_chance)
+{
+	enum { STEPS = 24 };
+
+	chance_seed = 7;
+	flow_begin();
+	flow_step("serve --lanes 2 --jobs=expire");
+	for (int i = 0; i < 3; i++)
+		flow_step("raw PUT /v1/locations/bo%d {'kind':'incoming'} -> 201", i);
+	flow_repeat("receipt", " S# +12", WIDE, " -> 201");
+	for (int i = 0; i < 6; i++) {
+		struct text step = {0};
+
+		text_format(&step, "reserve R%d confirm=%s", i, i % 2 ? "true" : "false");
+		flow_repeat(step.data, " S#=2", WIDE, " -> 201");
+		text_fini(&step);
+	}
+	for (int i = 0; i < STEPS; i++)
+		chance_step(i);
+	flow_step("run audit -> 0");
 	flow_end();
 }
 
