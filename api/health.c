@@ -5,6 +5,7 @@
 #include "api/request.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
+#include "engine/db/storage.h"
 #include "engine/read/census.h"
 
 #include <string.h>
@@ -54,6 +55,7 @@ void get_livez(struct request *r)
 void get_readyz(struct request *r)
 {
 	bool        draining = r->all->leaving || r->all->draining, verbose = query_text(r, "verbose") != NULL;
+	bool        full = storage_is_full(engine_source(r->all->engine));
 	struct text checks = {0};
 
 	if (!query_end(r))
@@ -61,8 +63,10 @@ void get_readyz(struct request *r)
 	if (r->all->ready(r->all->ready_arg, &checks) && !draining)
 		reply_object(r, 200, ok_write, verbose ? &checks : NULL);
 	else
-		reply_problem(r, 503, outcome_code(DATABASE_AWAY), NULL,
-		              draining ? "the process is ending" : "the database does not answer",
+		reply_problem(r, 503, outcome_code(full && !draining ? STORAGE_FULL : DATABASE_AWAY), NULL,
+		              draining ? "the process is ending"
+		              : full   ? "the database has no room to write"
+		                       : "the database does not answer",
 		              verbose ? checks_write : NULL, &checks);
 	text_fini(&checks);
 }

@@ -4,6 +4,7 @@
 #include "api/process.h"
 #include "engine/base/counters.h"
 #include "engine/busy.h"
+#include "engine/db/storage.h"
 #include "jobs/pause.h"
 
 #include <string.h>
@@ -123,6 +124,21 @@ static void write_process_start(struct scrape *p)
 static void write_build(struct scrape *p)
 {
 	text_format(p->to, "%s{version=\"" HOLDFAST_VERSION "\"} 1\n", p->name);
+}
+
+/* ---- the room of the database */
+
+static void write_storage_full(struct scrape *p)
+{
+	text_format(p->to, "%s %d\n", p->name, storage_is_full(engine_source(p->engine)));
+}
+
+static void write_storage_free(struct scrape *p)
+{
+	int64_t bytes = storage_free(source_storage(engine_source(p->engine))->folder);
+
+	if (bytes >= 0)
+		text_format(p->to, "%s %lld\n", p->name, (long long)bytes);
 }
 
 /* ---- the node of a cluster */

@@ -80,6 +80,7 @@ const WORDS = {
   ],
   busy: ['The service has too much to do; nothing was done.', 'Send the same call again.'],
   unavailable: ['The database does not answer; nothing was done.', 'Send the same call again when it is back.'],
+  storage_full: ['The database has no room to write; nothing was done.', 'Send the same call again when there is.'],
   unknown_outcome: ['The database went away while it committed.', 'Send the same call again: it has one effect.'],
   rate_limited: [
     'This key calls too often, or holds as much as it may.',

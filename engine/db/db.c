@@ -5,6 +5,7 @@
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/db/prepared.h"
+#include "engine/db/storage.h"
 
 #include <errmsg.h>
 #include <fcntl.h>
@@ -21,16 +22,16 @@
 enum { CONNECT_S = 3, STANDARD_S = 30, MISFIT = 1 /* no number of MariaDB's: the schema is another one */ };
 
 struct db {
-	struct source   *source;
-	bool             owns_source;
-	MYSQL           *mysql; /* NULL: not connected */
-	int              kept;  /* of source_enter */
-	struct prepared  prepared;
-	unsigned         silence_s;
+	struct source  *source;
+	bool            owns_source;
+	MYSQL          *mysql; /* NULL: not connected */
+	int             kept;  /* of source_enter */
+	struct prepared prepared;
+	unsigned        silence_s;
 	/* What was sent and not answered, the oldest first; NULL: plain text. */
 	const struct prepared_statement *sent[DB_AHEAD];
-	size_t           sent_rows[DB_AHEAD]; /* that went by prepared_send_some; 0: all at once */
-	size_t           sent_count;
+	size_t                           sent_rows[DB_AHEAD]; /* that went by prepared_send_some; 0: all at once */
+	size_t                           sent_count;
 	unsigned         causal;  /* a bit for each of them, from the oldest: on a cluster it waits for other nodes */
 	bool             running; /* a statement's rows are being read */
 	bool             streams; /* they are given as they arrive */
@@ -321,6 +322,8 @@ static enum db_result failed(struct db *db, unsigned code, const char *error, in
 	result = sets ? DB_UNKNOWN : class_of(code);
 	if (result == DB_LOCKED && causal && source_is_cluster(db->source))
 		result = DB_AWAY; /* no row was waited for, but nodes that say nothing; and no transaction is open */
+	if (storage_fault(db->source, code, db->error) && result == DB_ERROR)
+		result = DB_UNKNOWN; /* a file that could not be written may be one of the COMMIT */
 	if (result == DB_RETRY)
 		counter_add(COUNT_DEADLOCKS, 1);
 	if (result == DB_UNKNOWN || result == DB_AWAY)
@@ -662,6 +665,11 @@ bool db_not_serving(const struct db *db)
 		if (db->code == codes[i])
 			return true;
 	return false;
+}
+
+bool db_full(const struct db *db)
+{
+	return storage_refused(db->code, db->error);
 }
 
 bool db_refused_row(const struct db *db)

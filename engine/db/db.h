@@ -113,6 +113,8 @@ bool db_not_serving(const struct db *db);
 bool db_misfits(const struct db *db);
 /* source_other_schema of its source. */
 const char *db_other_schema(const struct db *db);
+/* True: the last statement failed because the server could not write its files (storage.h). */
+bool db_full(const struct db *db);
 /* True: the last statement is DB_ERROR because the account lacks the right. */
 bool db_denied(const struct db *db);
 /* True: the last statement is DB_ERROR because a row breaks a rule of its table. Other errors may concern all rows. */

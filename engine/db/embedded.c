@@ -8,6 +8,7 @@
 #include "engine/base/memory.h"
 #include "engine/db/db.h"
 #include "engine/db/mariadbd.h"
+#include "engine/db/storage.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,6 +29,7 @@ enum {
 	OPEN_MS = 60000, /* longest wait for another user's start or stop, and for an answer */
 	STOP_MS = 60000,
 	PEEP_MS = 100,       /* longer than embedded_is_served has serve.lock */
+	ROOM_MS = 5000,      /* between two looks at the room that is left */
 	LOOK_MS = 20,        /* between two looks at a lock or at a server that starts */
 	SILENT_MS = 5000,    /* a server that starts and does not answer is told of */
 	FILES_MIN = 100,     /* open files with which a server makes its tables and serves */
@@ -39,6 +41,7 @@ enum {
 struct embedded {
 	struct mariadbd   server; /* the watch's while the watch runs */
 	struct db_target  target;
+	char              files[sizeof(((struct mariadbd *)0)->dir) + 3];
 	enum embedded_use use;
 	int               users_lock; /* -1: not open, like the two below */
 	int               serve_lock;
@@ -264,13 +267,17 @@ static void *server_watch(void *arg)
 {
 	struct embedded *e = arg;
 	int64_t          since = clock_ms() - SOON_MS;
+	bool             low = false;
 	int              soon = 0; /* deaths in a row that came soon after a start */
 	char             how[64];
 
 	for (;;) {
-		while (!mariadbd_ended(&e->server, e->wake, -1))
+		while (!mariadbd_ended(&e->server, e->wake, ROOM_MS)) {
 			if (stopping(e, 0))
 				return NULL;
+			if (e->use == EMBEDDED_SERVE)
+				storage_watch(e->files, &low);
+		}
 		soon = clock_ms() - since < SOON_MS ? soon + 1 : 0;
 		if (e->server.pidfd >= 0) {
 			long pid = e->server.pid;
@@ -316,6 +323,7 @@ int embedded_open(struct embedded **out, const char *dir, enum embedded_use use,
 		status = EXIT_UNAVAILABLE;
 		e->target = (struct db_target){.user = "root", .database = "holdfast"};
 		snprintf(e->target.socket, sizeof(e->target.socket), "%s/mariadbd.sock", e->server.dir);
+		snprintf(e->files, sizeof(e->files), "%s/db", e->server.dir);
 		if ((use != EMBEDDED_SERVE || serve_lock(e, why, why_size)) && users_lock(e, why, why_size) &&
 		    server_open(e, why, why_size) && watch_start(e, why, why_size)) {
 			assert(e->users_lock >= 0 && (e->serve_lock >= 0) == (use == EMBEDDED_SERVE));
@@ -350,6 +358,11 @@ bool embedded_is_served(const char *dir, char *why, size_t why_size)
 const struct db_target *embedded_target(const struct embedded *e)
 {
 	return &e->target;
+}
+
+const char *embedded_files(const struct embedded *e)
+{
+	return e->files;
 }
 
 int64_t embedded_restarts(const struct embedded *e)

@@ -24,6 +24,8 @@ struct source {
 	struct source_memory memory;
 	_Atomic(char *)      other_schema;
 	_Atomic uint64_t     mark;
+
+	struct source_storage storage;
 };
 
 struct source *source_new(const struct db_target *target)
@@ -145,6 +147,11 @@ void source_node(struct source *s, struct node *node)
 bool source_is_cluster(const struct source *s)
 {
 	return atomic_load_explicit(&s->is_cluster, memory_order_relaxed);
+}
+
+struct source_storage *source_storage(struct source *s)
+{
+	return &s->storage;
 }
 
 /* ---- its schema, its past */

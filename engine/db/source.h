@@ -6,6 +6,8 @@
 
 #include "engine/db/url.h"
 
+#include <stdatomic.h>
+
 struct db;
 struct source;
 struct source *source_new(const struct db_target *target); /* target is copied; any schema is fine */
@@ -37,6 +39,14 @@ struct node {
 void source_node_set(struct source *s, const struct node *node);
 void source_node(struct source *s, struct node *node);
 bool source_is_cluster(const struct source *s); /* some node was seen */
+
+/* What is known of the room for its files: storage.h. */
+struct source_storage {
+	_Atomic bool    full;
+	_Atomic int64_t probe_ms;    /* clock_ms of the next try */
+	char            folder[512]; /* of the files; empty: it is not known. Set at the start */
+};
+struct source_storage *source_storage(struct source *s);
 
 /* From now on a connection is refused unless the schema has this version; 0: any. Call it while no other thread has a
  * connection. */

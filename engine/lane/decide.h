@@ -55,6 +55,7 @@ struct batch {
 	bool            has[OP_KINDS]; /* false: no operation of this kind was taken */
 	bool            takes_over;    /* false: no operation names another order */
 	bool            customers;     /* false: no new order names a customer */
+	bool            writing;       /* it is decided, and is being written */
 	bool            kinds_read;    /* the kinds of locations were read while the batch was under way */
 };
 

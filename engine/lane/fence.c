@@ -7,6 +7,7 @@
 #include "engine/base/counters.h"
 #include "engine/base/log.h"
 #include "engine/db/retry.h"
+#include "engine/db/storage.h"
 #include "engine/db/writer.h"
 #include "engine/past.h"
 
@@ -86,8 +87,9 @@ bool lane_connect(struct lane *l)
 	clock_learn(l->shared, l->writer->now, sent_ms);
 	l->id_maker.clock_offset_ms = atomic_load(&l->shared->clock_offset_ms);
 	l->id_maker.owner = (uint64_t)l->writer->writer_id;
-	log_event(before.mark ? LOG_INFO : LOG_DEBUG, "lane_connected", "writer=%lld slot=%u epoch=%lld",
-	          (long long)l->writer->writer_id, l->slot, (long long)l->writer->epoch);
+	log_event(before.mark && !storage_is_full(l->shared->source) ? LOG_INFO : LOG_DEBUG, "lane_connected",
+	          "writer=%lld slot=%u epoch=%lld", (long long)l->writer->writer_id, l->slot,
+	          (long long)l->writer->epoch);
 	return true;
 }
 

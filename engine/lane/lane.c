@@ -15,6 +15,7 @@
 #include "engine/base/memory.h"
 #include "engine/busy.h"
 #include "engine/db/retry.h"
+#include "engine/db/storage.h"
 #include "engine/lane/balance.h"
 #include "engine/lane/batch.h"
 #include "engine/lane/blocked.h"
@@ -331,8 +332,10 @@ static enum db_result batch_exclusive(struct lane *l, enum txn_verdict *verdict,
 static enum db_result batch_run(struct lane *l, enum txn_verdict *verdict, int64_t *now)
 {
 	struct batch  *b = &l->batch;
-	enum db_result result = batch_prepare(l);
+	enum db_result result;
 
+	b->writing = false;
+	result = batch_prepare(l);
 	*verdict = TXN_DONE;
 	if (result == DB_OK)
 		decide(b);
@@ -348,6 +351,7 @@ static enum db_result batch_run(struct lane *l, enum txn_verdict *verdict, int64
 		return DB_RETRY; /* the numbers are of another past; what the batch lacks may be there in this one */
 	if (!batch_writes(b))
 		return DB_OK;
+	b->writing = true;
 	return b->ops[0]->exclusive ? batch_exclusive(l, verdict, now) : batch_write(l, verdict, now);
 }
 
@@ -382,13 +386,15 @@ static void batch_answer(struct lane *l, int64_t now)
 	batch_answered(l);
 }
 
-static void batch_unknown(struct lane *l)
+/* Answers the operations that the batch could not write, all of them where it did not come so far. Those that write
+ * nothing, replays and refusals, are decided again. */
+static void writers_answer(struct lane *l, enum outcome outcome)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < l->batch.count; i++) {
-		if (l->batch.ops[i]->writes)
-			lane_answer(l, l->batch.ops[i], OUTCOME_UNKNOWN);
+		if (l->batch.ops[i]->writes || !l->batch.writing)
+			lane_answer(l, l->batch.ops[i], outcome);
 		else
 			l->batch.ops[kept++] = l->batch.ops[i];
 	}
@@ -440,7 +446,12 @@ static void batch_failed(struct lane *l, enum db_result result)
 	case DB_LOCKED:
 		lane_set_aside(l);
 		break;
-	case DB_AWAY: /* nothing was done. The first failure is tried again at once: it may be the connection alone */
+	case DB_AWAY: /* nothing was done. Who cannot be written for want of room is told so at once. The first failure
+	                 is tried again at once: it may be the connection alone */
+		if (db_full(l->db)) {
+			writers_answer(l, STORAGE_FULL);
+			break;
+		}
 		if (l->failures == 0)
 			log_event(LOG_WARN, "database_away", "writer=%lld requests=%zu errno=%u why=\"%s\"",
 			          (long long)l->writer->writer_id, b->count, db_errno(l->db), db_error(l->db));
@@ -448,7 +459,7 @@ static void batch_failed(struct lane *l, enum db_result result)
 		batch_put_back(l);
 		break;
 	case DB_UNKNOWN:
-		batch_unknown(l);
+		writers_answer(l, OUTCOME_UNKNOWN);
 		break;
 	default:
 		log_event(LOG_ERROR, "statement_failed", "writer=%lld requests=%zu errno=%u why=\"%s\"",
@@ -494,6 +505,14 @@ static void lane_round(struct lane *l)
 	atomic_store(&l->connected, db_connected(l->db));
 }
 
+/* Tries whether the database can write again. The batch waits for it, which is over before its own try would be. */
+static void storage_probe(struct lane *l)
+{
+	if (db_connected(l->db) && storage_probe_due(l->shared->source) &&
+	    lane_ask(l, STORAGE_PROBE, &(struct fill){.writer = l->writer->writer_id}, NULL, NULL) == DB_OK)
+		storage_recovered(l->shared->source);
+}
+
 enum { CONNECT_TRIES = 5 }; /* for retry_pause: 50 ms between two tries to connect */
 
 static void *lane_main(void *arg)
@@ -505,7 +524,11 @@ static void *lane_main(void *arg)
 	shared_connected(l->shared, &l->connected, db_connected(l->db));
 	while (batch_take(l)) {
 		atomic_store(&l->working_since_ms, clock_ms());
-		if (!db_connected(l->db) && !lane_connect(l)) {
+		storage_probe(l);
+		if (!db_connected(l->db) && !lane_connect(l) && db_full(l->db)) {
+			l->batch.writing = false;
+			writers_answer(l, STORAGE_FULL);
+		} else if (!db_connected(l->db)) {
 			batch_put_back(l);
 			retry_pause(DB_AWAY, CONNECT_TRIES);
 		} else if (l->batch.count > 0) {

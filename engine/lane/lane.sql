@@ -7,6 +7,23 @@ SELECT mark, (SELECT code FROM sku WHERE sku_id = {sku}), (SELECT code FROM loca
        ({locations_version})
   FROM identity WHERE one = 1;
 
+-- name: storage_probe
+-- Needs new space, and leaves nothing behind: three rows that together are larger than a page. An update, or a row that
+-- fits into a page, would prove nothing. The rows stand behind all that this writer will ever log. They are not larger:
+-- MariaDB 10.11 may end where the disk is full and it has to take back what it has put outside of a page.
+BEGIN NOT ATOMIC
+  DECLARE n INT DEFAULT 3;
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  ROLLBACK;
+  START TRANSACTION;
+  WHILE n > 0 DO
+    INSERT INTO event ({event_columns})
+    VALUES ({writer}, 9000000000000000000 + n, 0, UTC_TIMESTAMP(3), REPEAT('x', 7000));
+    SET n = n - 1;
+  END WHILE;
+  ROLLBACK;
+END;
+
 -- name: lanes_work
 -- The number of operations that the lanes have done so far. A lane that ends takes its share along. The statement walks
 -- all lanes, a handful of rows.

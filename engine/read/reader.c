@@ -60,10 +60,12 @@ static const struct {
 };
 
 /* The outcome of an operation that failed: nothing was done, unless the operation writes and may have been done. */
-static enum outcome reader_outcome(const struct op *op, enum db_result result, bool unknown)
+static enum outcome reader_outcome(const struct op *op, enum db_result result, bool unknown, bool full)
 {
 	if (op->kind == OP_RUN && unknown)
 		return OUTCOME_UNKNOWN;
+	if (full)
+		return STORAGE_FULL;
 	if (result == DB_AWAY || result == DB_UNKNOWN)
 		return DATABASE_AWAY;
 	busy_count(BUSY_READER_FAILED, op->id);
@@ -103,7 +105,7 @@ static void reader_answer(struct reader *r, size_t how, struct op **ops, size_t 
 {
 	struct retry   retry = {.results = RETRY_ALL, .until_ms = ops[0]->arrived_ms + WAIT_MS};
 	enum db_result result;
-	bool           unknown = false;
+	bool           unknown = false, full;
 
 	do {
 		for (size_t i = 0; i < count && retry.tries > 0; i++)
@@ -111,12 +113,13 @@ static void reader_answer(struct reader *r, size_t how, struct op **ops, size_t 
 		result = reader_ask(r, how, ops, count);
 		atomic_store(&r->connected, db_connected(r->db));
 		unknown |= result == DB_UNKNOWN;
-	} while ((db_connected(r->db) || !db_other_schema(r->db)) && retry_again(&retry, result));
+		full = result != DB_OK && db_full(r->db);
+	} while (!full && (db_connected(r->db) || !db_other_schema(r->db)) && retry_again(&retry, result));
 	if (result == DB_ERROR || result == DB_AWAY)
 		log_event(LOG_ERROR, "statement_failed", "errno=%u why=\"%s\"", db_errno(r->db), db_error(r->db));
 	for (size_t i = 0; i < count; i++) {
 		if (result != DB_OK)
-			ops[i]->outcome = reader_outcome(ops[i], result, unknown);
+			ops[i]->outcome = reader_outcome(ops[i], result, unknown, full);
 		if (result != DB_OK || !goes_on(r, ops[i]))
 			outbox_put(&r->outbox, ops[i]);
 	}

@@ -11,6 +11,7 @@
 #include "engine/base/json.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
+#include "engine/db/storage.h"
 #include "engine/engine.h"
 #include "engine/log/keeping.h"
 #include "jobs/terminal/bar.h"
@@ -67,7 +68,7 @@ static bool serve_ready(void *arg, struct text *checks)
 {
 	struct serve      *s = arg;
 	struct json_writer w = {.to = checks};
-	bool               ready = engine_ready(s->engine);
+	bool               ready = engine_ready(s->engine), full = storage_is_full(s->database.source);
 	char               name[20];
 	struct text        words = {0};
 	struct node        node;
@@ -78,6 +79,7 @@ static bool serve_ready(void *arg, struct text *checks)
 	json_open_array(&w, NULL);
 	check_write(&w, "database", ready, ready ? words.data : "a lane has no connection");
 	text_fini(&words);
+	check_write(&w, "storage", !full, full ? "the database has no room to write" : NULL);
 	if (*node.name)
 		check_write(&w, "flow_control", node.paused <= PAUSED_MAX,
 		            node.paused <= PAUSED_MAX ? NULL
@@ -90,7 +92,7 @@ static bool serve_ready(void *arg, struct text *checks)
 			check_write(&w, name, true, "paused");
 		}
 	json_close_array(&w);
-	return ready;
+	return ready && !full;
 }
 
 static unsigned lanes_standard(void)

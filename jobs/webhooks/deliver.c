@@ -348,12 +348,38 @@ static size_t bytes_left(const struct deliverer *d)
 	return held < HOOKS_BYTES ? HOOKS_BYTES - held : 0;
 }
 
+static void is_mine_read(void *arg, const struct db_row *row)
+{
+	*(bool *)arg = db_int(row, 0) != 0;
+}
+
+/* Whether the row is still as it was claimed, asked after events were read: what happened after a deletion goes to
+ * nobody. */
+static enum db_result hook_is_mine(struct deliverer *d, const struct hook *h, bool *is)
+{
+	*is = false;
+	return db_ask(d->db, WEBHOOK_IS_MINE,
+	              &(struct fill){.webhook = h->webhook.webhook_id,
+	                             .mark = h->webhook.mark,
+	                             .task = d->task_id,
+	                             .version = h->webhook.version},
+	              is_mine_read, is);
+}
+
 static enum db_result hook_read(struct deliverer *d, struct hook *h, unsigned wanted, int64_t now_ms)
 {
 	struct feed_page page = {0};
 	enum outcome     outcome = OUTCOME_OK;
+	bool             mine = true;
 	enum db_result   result = feed_read(d->feed, d->db, window_end(h->window), &h->filter, wanted, &page, &outcome);
 
+	if (result == DB_OK && outcome == OUTCOME_OK && page.count > 0)
+		result = hook_is_mine(d, h, &mine);
+	if (!mine) {
+		h->left |= result == DB_OK;
+		feed_page_fini(&page);
+		return result;
+	}
 	if (result == DB_OK && outcome == OUTCOME_OK)
 		hook_take(h, &page, bytes_left(d), now_ms);
 	else if (result == DB_OK && outcome == EVENTS_OFF)

@@ -71,6 +71,10 @@ UPDATE webhook FORCE INDEX (claim)
 -- name: webhook_mine
 SELECT {webhook_columns} FROM webhook w FORCE INDEX (task) WHERE w.task_id = {task} AND w.state = {active};
 
+-- name: webhook_is_mine
+-- A row, or the webhook is another's by now, or was deleted.
+SELECT 1 FROM webhook WHERE {webhook_row} AND task_id = {task} AND version = {version} AND state = {active};
+
 -- name: webhook_ahead
 SELECT ahead FROM webhook WHERE {webhook_row};
 

@@ -6,7 +6,7 @@ Reads the tables with the `mariadb` client program alone. Holds that
     splits took, and in a state that its last acknowledged change allows; there is nothing else;
   - every acknowledged split and replacement is remembered once, as it was acknowledged, and nothing else; an order
     that was replaced is released;
-  - what was refused, or answered 503 `busy` or `unavailable`, has no effect; every call has an answer by now;
+  - what was refused, or answered 503 `busy`, `storage_full` or `unavailable`, has no effect; every call has an answer by now;
   - an order that waits, or has units where others wait, has as many units of each sku as were acknowledged, wherever they
     are by now; nobody else's are anywhere but where he was told; each loss of promised units was told as it is;
   - units per sku and location are what the journal says: on_hand, reserved, and so available, which is not negative;
@@ -26,7 +26,7 @@ import subprocess
 import sys
 
 TOLD_MAX = 20
-NOTHING_DONE = ('busy', 'unavailable')
+NOTHING_DONE = ('busy', 'storage_full', 'unavailable')
 STATES = {1: 'held', 2: 'confirmed', 3: 'settled', 4: 'released', 5: 'expired', 6: 'buried'}
 PROMISED = ('held', 'confirmed', 'buried')
 WANDER = {'ordered', 'annex'}     # whoever has units there may find them elsewhere

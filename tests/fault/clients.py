@@ -42,7 +42,7 @@ MOVEMENTS = ('receipt', 'adjust', 'return', 'count', 'transfer', 'arrival', 'los
 PUTS = {'limit': '/v1/skus/', 'location': '/v1/locations/'}
 MANY = {'reserve': ('/v1/reservations/batch', 'reservations'), 'confirm': ('/v1/confirmations', 'order_ids'),
         'release': ('/v1/releases', 'order_ids'), 'settle': ('/v1/settlements', 'order_ids')}
-NOTHING_DONE = {'busy', 'unavailable'}  # codes of a 503 that is an answer: it had no effect
+NOTHING_DONE = {'busy', 'storage_full', 'unavailable'}  # codes of a 503 that is an answer: it had no effect
 
 
 class Journal:

@@ -9,12 +9,15 @@
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <ctype.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -92,6 +95,41 @@ void server_start(struct server *s, const char *const *options)
 		cr_assert(!patience_is_over(from_ms, START_MS) && waitpid(s->pid, NULL, WNOHANG) == 0, "the server: %s",
 		          db_error(db));
 	db_free(db);
+}
+
+/* The name space ends with the test. */
+void server_disk(struct server *s, const char *folder, int mib)
+{
+	char before[140], size[80], copy[800];
+
+	snprintf(s->disk, sizeof(s->disk), "%s/%s", s->dir, folder);
+	snprintf(before, sizeof(before), "%s.before", s->disk);
+	snprintf(size, sizeof(size), "size=%dm", mib);
+	snprintf(copy, sizeof(copy), "chown --reference=%s %s && cp -a %s/. %s/ && rm -r %s", before, s->disk, before,
+	         s->disk, before);
+	if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+		cr_skip_test("may not mount a small disk: %s", strerror(errno));
+	cr_assert(rename(s->disk, before) == 0 && mkdir(s->disk, 0700) == 0);
+	cr_assert(mount("holdfast-test", s->disk, "tmpfs", 0, size) == 0, "%s", strerror(errno));
+	cr_assert(system(copy) == 0, "%s", copy);
+}
+
+void server_disk_fill(const struct server *s, bool full)
+{
+	static const char nothing[4096];
+	char              path[140];
+	int               fd;
+
+	snprintf(path, sizeof(path), "%s/filler", s->disk);
+	if (!full) {
+		cr_assert(unlink(path) == 0);
+		return;
+	}
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	cr_assert(fd >= 0, "%s", strerror(errno));
+	while (write(fd, nothing, sizeof(nothing)) > 0)
+		continue;
+	close(fd);
 }
 
 static void log_path(const struct server *s, const char *before, char *to, size_t size)

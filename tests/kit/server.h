@@ -12,6 +12,7 @@ struct server {
 	char  dir[64];     /* everybody may look into it */
 	char  socket[100]; /* user root, no password */
 	pid_t pid;         /* 0: it does not run */
+	char  disk[120];   /* server_disk; empty: there is none */
 };
 
 /* Makes the folder and in it the data, with a database holdfast, in which the statements are run (NULL ends them). */
@@ -19,6 +20,10 @@ void server_make(struct server *s, const char *const *sql);
 /* Starts it, adding these options (NULL ends them), and waits until it answers. */
 void server_start(struct server *s, const char *const *options);
 void server_stop(struct server *s);
+/* Puts a folder of it, with what is in there, onto a small disk that nobody but the test and its children see. It does
+ * not run meanwhile. Ends the test as skipped where the account may not do that. */
+void server_disk(struct server *s, const char *folder, int mib);
+void server_disk_fill(const struct server *s, bool full); /* takes all the space that is left; gives it back */
 /* Likewise, with a log of all statements. */
 void server_start_logged(struct server *s);
 /* The statements with `words` in them that came since the last call with NULL; with "" all of them on connections which

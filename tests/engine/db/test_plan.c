@@ -144,6 +144,7 @@ static const struct plan {
 	{WEBHOOK_ROTATE, "", NO_SORT},
 	{WEBHOOK_CLAIM, "A,B", NO_SORT},
 	{WEBHOOK_AHEAD, "", NO_SORT},
+	{WEBHOOK_IS_MINE, "", NO_SORT},
 	{WEBHOOK_MINE, "", NO_SORT},
 	{WEBHOOK_RENEW, "", NO_SORT},
 	{WEBHOOK_RETURN, "", NO_SORT},

@@ -1,13 +1,16 @@
 /* test_restart.c - the program ends, or loses its database: what was answered stays true. */
 #include "engine/base/clock.h"
+#include "tests/kit/patience.h"
 #include "tests/kit/program.h"
+#include "tests/kit/server.h"
 #include "tests/lang/trap.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { TRIES = 8, AT_ONCE_MS = 100, LINGER_MS = 200 };
+enum { TRIES = 8, AT_ONCE_MS = 100, LINGER_MS = 200, AT_ONCE_FULL_MS = PATIENCE_MS / 3 };
 
 Test(restart, keeps_everything)
 {
@@ -316,13 +319,13 @@ Test(restart, database_is_read_only)
 	     "sku      A                    -> available=4 reserved=1");
 }
 
-/* No space left: the same. */
+/* No space left: told at once, for waiting is no use. */
 Test(restart, database_is_full)
 {
 	flow("receipt  A +5                 -> 201",
 	     "sql CREATE TRIGGER full BEFORE INSERT ON reservation_line FOR EACH ROW SIGNAL SQLSTATE 'HY000'"
 	     " SET MYSQL_ERRNO = 1114 -> ",
-	     "reserve  R1 A=1               -> 503 unavailable Retry-After:*",
+	     "reserve  R1 A=1               -> 503 storage_full Retry-After:*",
 	     "raw GET /metrics              -> holdfast_unknown_outcomes_total=0",
 	     "sql DROP TRIGGER full         -> ",
 	     "sku      A                    -> available=5 reserved=0",
@@ -338,4 +341,102 @@ Test(restart, table_is_missing)
 	     "race 3 reserve R1 A=1 || sku A || list -> 2x 503 unavailable | 1x 200 available=4",
 	     "sql RENAME TABLE elsewhere TO reservation_line -> ",
 	     "reserve  R1 A=1               -> 201 held");
+}
+
+/* ---- a disk that is full, of the server's data, redo log or temporary files */
+
+static const char *const small[] = {"--innodb-log-file-size=8M", "--innodb-data-file-path=ibdata1:12M:autoextend",
+                                    NULL};
+
+/* A server that was started once with a small redo log. */
+static void small_server_make(struct server *server)
+{
+	server_make(server, NULL);
+	server_start(server, small);
+	server_stop(server);
+}
+
+static void flow_end_on(struct server *server)
+{
+	flow_end();
+	server_stop(server);
+	server_remove(server);
+}
+
+/* Orders of a hundred lines while there is no space, and again when there is. The service says so at once, to all whose
+ * order needs space, and is not ready until a write that does has succeeded. What needs none is answered as ever. */
+Test(restart, full_data_folder)
+{
+	struct server server;
+	int64_t       from_ms;
+
+	small_server_make(&server);
+	server_disk(&server, "var/db", 160);
+	server_start(&server, small);
+	server_use(&server);
+	flow_begin();
+	flow_repeat("receipt", " S# +100000", 100, " -> 201");
+	flow_step("reserve OLD S1=1            -> 201");
+	server_disk_fill(&server, true);
+	flow_repeat("race 4*100 reserve R#", " S#=1", 100, " -> *x 201 held | *x 503 storage_full Retry-After:*");
+	from_ms = clock_ms();
+	flow_repeat("race 4*5 reserve T#", " S#=1", 100, " -> *x 201 held | *x 503 storage_full Retry-After:*");
+	cr_expect(!patience_is_over(from_ms, AT_ONCE_FULL_MS), "%lld ms", (long long)(clock_ms() - from_ms));
+	flow_steps("raw GET /readyz?verbose     -> 503 storage_full '~the database has no room to write'",
+	           "raw GET /livez              -> 200",
+	           "raw GET /metrics            -> holdfast_storage_full=1 holdfast_unknown_outcomes_total=0",
+	           "reserve OLD S1=1            -> 200 held replayed",
+	           "reserve BIG S1=1000000      -> 409 short",
+	           "get     OLD                 -> held");
+	server_disk_fill(&server, false);
+	flow_step("wait raw GET /readyz        -> 200");
+	flow_repeat("race 4*100 reserve R#", " S#=1", 100, " -> *x 201 held | *x 200 held replayed");
+	flow_steps("raw GET /metrics            -> holdfast_storage_full=0");
+	flow_end_on(&server);
+}
+
+/* The redo log is as large as it ever gets from the start on: nobody needs to know that its disk is full. */
+Test(restart, full_redo_log)
+{
+	struct server     server;
+	char              folder[120], command[300];
+	const char *const options[] = {folder, small[0], NULL};
+
+	small_server_make(&server);
+	snprintf(command, sizeof(command),
+	         "cd %s/var && mkdir -m 700 redo && chown --reference=db redo && mv db/ib_logfile0 redo", server.dir);
+	cr_assert(system(command) == 0);
+	snprintf(folder, sizeof(folder), "--innodb-log-group-home-dir=%s/var/redo", server.dir);
+	server_disk(&server, "var/redo", 16);
+	server_start(&server, options);
+	server_use(&server);
+	flow_begin();
+	flow_repeat("receipt", " S# +100000", 100, " -> 201");
+	server_disk_fill(&server, true);
+	flow_repeat("race 4*50 reserve R#", " S#=1", 100, " -> 200x 201 held");
+	flow_step("raw GET /readyz             -> 200");
+	flow_end_on(&server);
+}
+
+/* Where the server logs for replicas, a large transaction needs a temporary file. */
+Test(restart, full_temporary_files)
+{
+	struct server     server;
+	const char *const options[] = {
+		small[0], "--log-bin=bin", "--server-id=1", "--binlog-cache-size=4096", "--binlog-format=ROW", NULL};
+
+	small_server_make(&server);
+	server_disk(&server, "var/tmp", 16);
+	server_start(&server, options);
+	server_use(&server);
+	flow_begin();
+	flow_repeat("receipt", " S# +100000", 1000, " -> 201");
+	server_disk_fill(&server, true);
+	flow_repeat("reserve R1", " S#=1", 1000, " -> 503 storage_full Retry-After:*");
+	flow_steps("reserve R2 S1=1             -> 201 held",
+	           "raw GET /metrics            -> holdfast_refusals_total{code=storage_full}=1");
+	server_disk_fill(&server, false);
+	flow_repeat("reserve R1", " S#=1", 1000, " -> 201 held");
+	flow_step("wait raw GET /readyz        -> 200");
+	flow_end_on(&server);
 }

@@ -584,6 +584,26 @@ Test(deliver, deleted_and_switched_off_ones_stop_within_a_second)
 	flow_end();
 }
 
+/* What happens behind the answer to the deletion, however soon, goes to nobody. */
+Test(deliver, nothing_that_happened_after_the_deletion)
+{
+	begin();
+	flow_step(DELIVER);
+	for (int i = 0; i < 4; i++) {
+		char to[8];
+
+		snprintf(to, sizeof(to), "/W%d", i);
+		webhook(to + 1, "");
+		flow_step("reserve R%d A=1 -> 201", i);
+		expect_came(to, 200, 1);
+		flow_step("raw DELETE /v1/webhooks/W%d -> 204", i);
+		flow_step("reserve S%d A=1 -> 201", i);
+		usleep((useconds_t)patience_ms(READ_MS) * 1000);
+		expect_only(to, 200, 1);
+	}
+	flow_end();
+}
+
 /* The copy has the deliverer's own number in the row: nothing else tells that what is remembered is void. */
 Test(deliver, restored_under_it)
 {
