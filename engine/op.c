@@ -236,7 +236,7 @@ void op_renew(struct op *op)
 	op_unread(op);
 	op->outcome = OUTCOME_OK;
 	op->ended = op->row_locked = op->suspects_lock = op->tried_alone = false;
-	op->lookup_seq = op->guard_misses = op->looks = op->tries = 0;
+	op->lookup_seq = op->guard_misses = op->looks = op->tries = op->errors = 0;
 	op->busy_since_ms = op->again_ms = 0;
 	op->next = NULL;
 	atomic_store(&op->stage, 0);

@@ -294,6 +294,7 @@ struct op {
 	bool                row_locked;    /* blocked.c: somebody outside has a row of it; slots: struct balance */
 	bool                suspects_lock; /* the op's batch waited in vain for a lock that no look finds */
 	bool                tried_alone;   /* the op itself waited in vain for that lock: it is a batch of its own */
+	uint8_t             errors;        /* rounds of the op by itself that the database refused */
 	uint16_t            guard_misses;  /* of the rounds that failed (tries): because a slot had too little */
 	unsigned            past;          /* catalogue_past when its lines found their numbers; 0: they have none */
 	unsigned            lookup_seq;    /* read_seq of the batch when its id was looked up; 0: it was not */

@@ -347,6 +347,11 @@ unsigned batch_tries(const struct batch *b)
 	return tries;
 }
 
+static bool may_try_again(const struct op *op)
+{
+	return op->errors < ERRORS_MAX && (op->tries <= TRIES_MAX || clock_ms() - op->arrived_ms < CONFLICTS_MS);
+}
+
 void batch_retry(struct lane *l)
 {
 	struct batch *b = &l->batch;
@@ -356,7 +361,8 @@ void batch_retry(struct lane *l)
 	if (batch_tries(b) > 0)
 		l->limit = b->count > 1 ? b->count / 2 : 1;
 	for (size_t i = 0; i < b->count; i++) {
-		if (++b->ops[i]->tries <= TRIES_MAX) {
+		b->ops[i]->tries++;
+		if (may_try_again(b->ops[i])) {
 			b->ops[kept++] = b->ops[i];
 			continue;
 		}

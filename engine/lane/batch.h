@@ -4,7 +4,9 @@
 
 #include "engine/lane/state.h"
 
-enum { TRIES_MAX = 30 }; /* conflicts that an operation survives; with the next one it is told BUSY */
+/* An operation is told BUSY behind so many conflicts where CONFLICTS_MS have passed since it came, too: what others
+ * move to and fro is there at some moment. And behind so many errors of a batch that is the operation alone. */
+enum { TRIES_MAX = 30, CONFLICTS_MS = 5000, ERRORS_MAX = 3 };
 
 void batch_open(struct lane *l);
 void batch_close(struct lane *l);

@@ -465,7 +465,7 @@ static void batch_failed(struct lane *l, enum db_result result)
 		log_event(LOG_ERROR, "statement_failed", "writer=%lld requests=%zu errno=%u why=\"%s\"",
 		          (long long)l->writer->writer_id, b->count, db_errno(l->db), db_error(l->db));
 		if (b->count == 1)
-			b->ops[0]->tries += TRIES_MAX / 3; /* a culprit by itself fails again */
+			b->ops[0]->errors++; /* a culprit by itself fails again */
 		batch_retry(l);
 	}
 }

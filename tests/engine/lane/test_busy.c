@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { CONFLICTS_US = 2000000 };
+
 static void said(const char *line)
 {
 	struct text log = {0};
@@ -51,6 +53,23 @@ Test(busy, conflicts_without_an_end)
 	           "reserve C A=1 -> 201 held");
 	causes("conflicts");
 	said("level=debug event=busy cause=conflicts id=C\n");
+	flow_end();
+}
+
+/* Conflicts follow one another for two seconds, many more than TRIES_MAX: what another one moves to and fro. */
+Test(busy, conflicts_that_end)
+{
+	struct race *race;
+
+	flow_begin();
+	flow_step("serve --lanes 1");
+	flow_steps("receipt A +10 -> 201",
+	           "sql CREATE TRIGGER conflict BEFORE INSERT ON reservation_line FOR EACH ROW SIGNAL SQLSTATE '40001'"
+	           " SET MYSQL_ERRNO = 1213 -> ");
+	race = flow_race("1", "reserve C A=1");
+	usleep(CONFLICTS_US);
+	flow_step("sql DROP TRIGGER conflict -> ");
+	trap_raced(race, "1x 201 held");
 	flow_end();
 }
 
