@@ -2,14 +2,15 @@
 #include "jobs/stop.h"
 #include "engine/base/clock.h"
 
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 void stop_init(struct stop *s)
 {
-	clock_cond_init(&s->stopped);
-	pthread_mutex_init(&s->lock, NULL);
 	s->stops = false;
 	s->wakes = eventfd(0, EFD_CLOEXEC);
 	assert(s->wakes >= 0);
@@ -17,31 +18,23 @@ void stop_init(struct stop *s)
 
 void stop_fini(struct stop *s)
 {
-	pthread_cond_destroy(&s->stopped);
-	pthread_mutex_destroy(&s->lock);
 	close(s->wakes);
 }
 
 void stop_now(struct stop *s)
 {
-	pthread_mutex_lock(&s->lock);
 	s->stops = true;
-	pthread_cond_broadcast(&s->stopped);
 	eventfd_write(s->wakes, 1);
-	pthread_mutex_unlock(&s->lock);
 }
 
 bool stop_wait(struct stop *s, int64_t ms)
 {
-	struct timespec until = clock_until(ms);
-	bool            stops;
+	struct pollfd wakes = {.fd = s->wakes, .events = POLLIN};
+	int64_t       until_ms = clock_ms() + ms;
 
-	pthread_mutex_lock(&s->lock);
-	while (!s->stops && ms > 0 && pthread_cond_timedwait(&s->stopped, &s->lock, &until) == 0)
-		continue;
-	stops = s->stops;
-	pthread_mutex_unlock(&s->lock);
-	return stops;
+	for (int64_t left = ms; !s->stops && left > 0; left = until_ms - clock_ms())
+		poll(&wakes, 1, left < INT_MAX ? (int)left : INT_MAX);
+	return s->stops;
 }
 
 /* ---- signals */

@@ -4,13 +4,11 @@
 
 #include "engine/base/base.h"
 
-#include <pthread.h>
+#include <stdatomic.h>
 
 struct stop {
-	pthread_mutex_t lock;
-	pthread_cond_t  stopped;
-	bool            stops; /* guarded by the lock; true for good */
-	int             wakes; /* an eventfd that can be read once all is to stop: for poll, nobody reads it */
+	atomic_bool stops; /* true for good */
+	int         wakes; /* an eventfd that can be read once all is to stop: for poll, nobody reads it */
 };
 void stop_init(struct stop *s);
 void stop_fini(struct stop *s);

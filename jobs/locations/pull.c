@@ -190,10 +190,12 @@ static enum db_result found_serve(struct pull *p, struct db *db, const struct fo
 		result = places_read(p, db);
 	for (; result == DB_OK && i < found->count && version == p->version && clock_ms() < until_ms; i++)
 		result = one_serve(p, db, &found->list[i], until_ms);
-	if (version != p->version)
-		*from_id = p->from_id;
-	else if (i < found->count || found->count == FOUND_MAX)
+	if (version != p->version) {
+		*from_id = p->from_id; /* a place has changed: once more, in a moment */
+		p->left = true;
+	} else if (i < found->count || found->count == FOUND_MAX) {
 		*from_id = i ? found->list[i - 1].sku_id : p->from_id;
+	}
 	return result;
 }
 
