@@ -11,7 +11,7 @@
 #include "jobs/commands/show.h"
 #include "jobs/commands/stats.h"
 #include "jobs/commands/tune.h"
-#include "jobs/nearest.h"
+#include "engine/base/nearest.h"
 #include "jobs/options.h"
 
 #include <stdio.h>
@@ -150,14 +150,15 @@ static int overview(FILE *to, int status)
 	return status;
 }
 
-static const char *command_name(size_t i)
+static const char *command_name(const void *arg, size_t i)
 {
+	(void)arg;
 	return commands[i].name;
 }
 
 static int no_command(const char *name)
 {
-	const char *meant = nearest(name, strlen(name), LENGTH(commands) - 1, command_name);
+	const char *meant = nearest(name, strlen(name), LENGTH(commands) - 1, command_name, NULL);
 
 	if (meant)
 		return say_status(EXIT_USAGE, "there is no command %s; did you mean %s?", name, meant);

@@ -18,6 +18,7 @@
 #include "api/http/uri.h"
 #include "api/keys.h"
 #include "api/request.h"
+#include "engine/base/nearest.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -145,6 +146,50 @@ static bool read_codes(struct request *r, const struct path_code codes[PATH_CODE
 	return true;
 }
 
+/* The path that stands in the routes, with what the caller has said in the place of its codes, and the rest as it is
+ * there; empty where it has not as many parts. */
+static void path_of_route(const char *route, const char *path, char *to, size_t size)
+{
+	size_t len = 0;
+
+	*to = '\0';
+	while (*route == '/' && *path == '/') {
+		size_t own = strcspn(++route, "/"), asked = strcspn(++path, "/");
+		bool   is_code = *route == '{';
+
+		len += (size_t)snprintf(to + len, size - len, "/%.*s", (int)(is_code ? asked : own),
+		                        is_code ? path : route);
+		if (len >= size)
+			break;
+		route += own;
+		path += asked;
+	}
+	if (*route || *path || len >= size)
+		*to = '\0';
+}
+
+enum { PATH_NEAR = 65 }; /* bytes of a path for which another one is looked for, and a NUL */
+
+static const char *path_nth(const void *arg, size_t i)
+{
+	const char *path = ((const char(*)[PATH_NEAR])arg)[i];
+
+	return *path ? path : NULL;
+}
+
+static void no_such_path(struct request *r, const char *path)
+{
+	char        near[LENGTH(routes)][PATH_NEAR], detail[120];
+	const char *meant;
+
+	for (size_t i = 0; i < LENGTH(routes); i++)
+		path_of_route(routes[i].path, path, near[i], sizeof(near[i]));
+	meant = nearest(path, strlen(path), LENGTH(routes), path_nth, near);
+	snprintf(detail, sizeof(detail), "there is no such path%s%s%s", meant ? "; did you mean " : "",
+	         meant ? meant : "", meant ? "?" : "");
+	reply_problem(r, 404, "not_found", NULL, detail, NULL, NULL);
+}
+
 static void no_such_call(struct request *r, const char *path)
 {
 	char             allow[64] = "";
@@ -159,7 +204,7 @@ static void no_such_call(struct request *r, const char *path)
 				strcat(allow, ", HEAD");
 		}
 	if (*allow == '\0') {
-		reply_problem(r, 404, "not_found", NULL, "there is no such path", NULL, NULL);
+		no_such_path(r, path);
 		return;
 	}
 	reply_header(r, "Allow", allow);

@@ -33,6 +33,8 @@ export const toOrder = id => link('#/order/' + encodeURIComponent(id), code(id))
 const digits = new Intl.NumberFormat('en')
 export const number = n => (n == null ? '–' : digits.format(n))
 export const units = n => number(n) + (n === 1 || n === -1 ? ' unit' : ' units')
+/* The form of a verb that goes with so many: are(1, 'is', 'are'). */
+export const are = (n, one, more) => (n === 1 || n === -1 ? one : more)
 export const many = (n, one, more = one + 's') => `${number(n)} ${n === 1 ? one : more}`
 export const signed = n => (n > 0 ? '+' : '') + number(n)
 

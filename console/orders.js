@@ -1,5 +1,6 @@
 /* orders.js - orders: by id, by state, one of them whole, and what may be done with it. */
 import {
+  are,
   Table,
   add,
   ago,
@@ -155,14 +156,19 @@ function simple(title, verb, sentence, button_text, more = {}) {
 const release = simple(
   'Release',
   'release',
-  o => [h('b', null, units(unitsOf(o))), ' go back: ', linesInWords(o.lines), '.'],
+  o => [h('b', null, units(unitsOf(o))), are(unitsOf(o), ' goes back: ', ' go back: '), linesInWords(o.lines), '.'],
   o => `Release ${units(unitsOf(o))}`,
   {danger: true},
 )
 const confirmIt = simple(
   'Confirm',
   'confirm',
-  o => [h('b', null, units(unitsOf(o))), ' are kept for it: ', linesInWords(o.lines), '.'],
+  o => [
+    h('b', null, units(unitsOf(o))),
+    are(unitsOf(o), ' is kept for it: ', ' are kept for it: '),
+    linesInWords(o.lines),
+    '.',
+  ],
   o => `Confirm ${units(unitsOf(o))}`,
 )
 const reacquire = simple(
@@ -170,7 +176,11 @@ const reacquire = simple(
   'confirm',
   o => [
     h('b', null, units(unitsOf(o))),
-    ' are held anew and confirmed, if they can still be had: ',
+    are(
+      unitsOf(o),
+      ' is held anew and confirmed, if it can still be had: ',
+      ' are held anew and confirmed, if they can still be had: ',
+    ),
     linesInWords(o.lines),
     '.',
   ],
@@ -201,7 +211,12 @@ function settle(order) {
     title: ['Settle ', code(order.order_id)],
     fields: [force.element],
     say: () => ({
-      what: [h('b', null, units(unitsOf(order))), ' leave the stock: ', linesInWords(order.lines), '.'],
+      what: [
+        h('b', null, units(unitsOf(order))),
+        are(unitsOf(order), ' leaves the stock: ', ' leave the stock: '),
+        linesInWords(order.lines),
+        '.',
+      ],
       act: `Settle ${units(unitsOf(order))}`,
     }),
     send: () => call('POST', act('settle', order), force.value ? {force: true} : {}),
@@ -220,7 +235,8 @@ function extend(order) {
         : {
             what: [
               h('b', null, units(unitsOf(order))),
-              ` are held until ${fullTime(now() + minutes.int * 60000)}, not ${fullTime(order.expires_at)}.`,
+              are(unitsOf(order), ' is', ' are'),
+              ` held until ${fullTime(now() + minutes.int * 60000)}, not ${fullTime(order.expires_at)}.`,
             ],
             act: `Hold ${units(unitsOf(order))} for ${number(minutes.int)} min`,
           },
@@ -252,7 +268,7 @@ function split(order) {
       if (take.some(([, f]) => !(f.int >= 0))) return {missing: 'Whole numbers of units.'}
       if (!sum) return {missing: 'How many units leave this order?'}
       const over = take.find(([l, f]) => f.int > l.qty)
-      if (over) return {missing: `Only ${units(over[0].qty)} of ${over[0].sku} are there.`}
+      if (over) return {missing: `Only ${units(over[0].qty)} of ${over[0].sku} ${are(over[0].qty, 'is', 'are')} there.`}
       if (sum === unitsOf(order)) return {missing: 'Some units stay in this order.'}
       return {
         what: [
@@ -260,7 +276,7 @@ function split(order) {
           ' go to ',
           code(id.value),
           then.value ? `, then ${THEN_WORDS[then.value]}` : '',
-          `; ${units(unitsOf(order) - sum)} stay.`,
+          `; ${units(unitsOf(order) - sum)} ${are(unitsOf(order) - sum, 'stays', 'stay')}.`,
         ],
         act: `Split off ${units(sum)}`,
       }

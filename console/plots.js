@@ -30,7 +30,7 @@ function short(n) {
 /* series: [{label, unit?, colour?: 0.., gaps?: true: what was not counted is bridged, steps?: true}] */
 /* What stands at an axis of times: days, minutes or seconds, as far as they are apart. */
 const tick = (ms, step) =>
-  step >= 86_400 ? fullTime(ms).slice(5, 10) : clockTime(ms).slice(0, step < 60 ? 8 : 5)
+  ms % 1000 ? '' : step >= 86_400 ? fullTime(ms).slice(5, 10) : clockTime(ms).slice(0, step < 60 ? 8 : 5)
 /* The places of values that no line leads to. */
 const alone = values =>
   values.flatMap((v, i) => (v != null && values[i - 1] == null && values[i + 1] == null ? [i] : []))

@@ -1,5 +1,6 @@
 /* stock.js - skus: the list, and one of them with its places, movements, holders and who waits. */
 import {
+  are,
   Table,
   ago,
   button,
@@ -132,7 +133,9 @@ async function count(of, sku, stock) {
       if (!place) return {missing: 'It lies nowhere yet.'}
       if (!(counted.int >= 0))
         return {
-          missing: `On hand are ${units(place.on_hand)} at ${where.value}. How many were counted?`,
+          missing:
+            `On hand ${are(place.on_hand, 'is', 'are')} ${units(place.on_hand)} at ${where.value}. ` +
+            'How many were counted?',
           act: 'Set on hand',
         }
       return {
@@ -146,7 +149,8 @@ async function count(of, sku, stock) {
           ' on hand: ',
           off === 0
             ? 'as it was known'
-            : `${units(Math.abs(off))} ${off < 0 ? 'fewer' : 'more'} than the ${number(place.on_hand)} that were known`,
+            : `${units(Math.abs(off))} ${off < 0 ? 'fewer' : 'more'} than the ${number(place.on_hand)} that ` +
+              are(place.on_hand, 'was known', 'were known'),
           '.',
           taken.says(place),
         ],
@@ -277,7 +281,9 @@ async function arrive(of, sku, stock) {
       ' went to orders, ',
       units(data.lines[0].for_sale ?? 0),
       ' are for sale',
-      data.lines[0].waiting ? `, ${units(data.lines[0].waiting)} are being handed out` : '',
+      data.lines[0].waiting
+        ? `, ${units(data.lines[0].waiting)} ${are(data.lines[0].waiting, 'is', 'are')} being handed out`
+        : '',
       '.',
     ],
   })
@@ -496,6 +502,7 @@ function showSku(page) {
     wrong = h('div')
   const table = new Table(`${sku} by location`, PLACES, p => p.location),
     moved = movementsOf(page, sku)
+  const known = h('div', null, h('section', null, figures, table.element), h('section', null, moved.element))
   let stock = null
   const of = {signal: page.signal, again: () => poll.now()}
   const read = async () => {
@@ -521,8 +528,7 @@ function showSku(page) {
     h('p', null, h('a', {href: '#/stock'}, 'All stock')),
     acts,
     wrong,
-    h('section', null, figures, table.element),
-    h('section', null, moved.element),
+    known,
   )
   const shown = now => {
     stock = now
@@ -550,7 +556,7 @@ function showSku(page) {
   }
   const poll = page.poll(async () => {
     const result = await read()
-    orders.hidden = result.status === 404
+    orders.hidden = known.hidden = result.status === 404
     if (result.ok && (await moved.look(stock))) await Promise.all([holds.look(), waits.look()])
     return result
   }, 5)
@@ -581,13 +587,19 @@ function showSku(page) {
 /* ---- the list */
 
 const lowWords = s => (s.available === 0 ? state('out') : state('low'))
+/* The numbers of a row are those of the one location that the list is filtered by. */
+const there = s => s.locations?.[0] ?? s
 const LISTED = [
   {head: 'sku', cell: s => toSku(s.sku)},
-  {head: 'available', number: true, cell: s => number(s.available)},
-  {head: 'reserved', number: true, cell: s => number(s.reserved)},
-  {head: 'on hand', number: true, cell: s => number(s.on_hand)},
-  {head: 'aside', number: true, cell: s => (s.aside ? number(s.aside) : '')},
-  {head: 'incoming', number: true, cell: s => (s.incoming ? number(s.incoming.available) : '')},
+  {head: 'available', number: true, cell: s => number(there(s).available)},
+  {head: 'reserved', number: true, cell: s => number(there(s).reserved)},
+  {head: 'on hand', number: true, cell: s => number(there(s).on_hand)},
+  {head: 'aside', number: true, cell: s => (s.aside && !s.locations ? number(s.aside) : '')},
+  {
+    head: 'incoming',
+    number: true,
+    cell: s => (s.incoming && !s.locations ? number(s.incoming.available) : ''),
+  },
   {
     head: '',
     wide: true,
@@ -600,7 +612,7 @@ const LISTED = [
             l.location ? ['at ', code(l.location)] : 'all together',
             `: ${number(l.available)}, low at ${number(l.low)}`,
           ])
-        : s.available === 0
+        : there(s).available === 0
           ? state('out')
           : '',
   },

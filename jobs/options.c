@@ -6,7 +6,7 @@
 #include "engine/base/text.h"
 #include "engine/log/keeping.h"
 #include "jobs/claim.h"
-#include "jobs/nearest.h"
+#include "engine/base/nearest.h"
 #include "jobs/settings.h"
 
 #include <ctype.h>
@@ -129,14 +129,16 @@ static int option_find(const char *name, size_t len, int mask)
 
 static int names_mask; /* of the command whose options option_nth names */
 
-static const char *option_nth(size_t i)
+static const char *option_nth(const void *arg, size_t i)
 {
+	(void)arg;
 	return table[i].commands & names_mask ? table[i].name : NULL;
 }
 
 static const char *const *words_known;
-static const char        *word_nth(size_t i)
+static const char        *word_nth(const void *arg, size_t i)
 {
+	(void)arg;
 	return words_known[i];
 }
 
@@ -145,7 +147,7 @@ int operand_wrong(const char *word, const char *const *words, size_t count, cons
 	const char *near;
 
 	words_known = words;
-	near = word ? nearest(word, strlen(word), count, word_nth) : NULL;
+	near = word ? nearest(word, strlen(word), count, word_nth, NULL) : NULL;
 	return near ? say_status(EXIT_USAGE, "there is no %s here; did you mean %s?", word, near)
 	            : say_status(EXIT_USAGE, "%s", rule);
 }
@@ -157,7 +159,7 @@ static const char *meant_write(char meant[80], const char *name, size_t len, int
 	char        as[64];
 
 	names_mask = mask;
-	near = nearest(name, len, OPTIONS, option_nth);
+	near = nearest(name, len, OPTIONS, option_nth, NULL);
 	*meant = '\0';
 	if (!near)
 		return meant;

@@ -353,6 +353,19 @@ struct sku_answer {
 	size_t        count;
 };
 
+static void total_write(struct json_writer *w, const struct total *t)
+{
+	json_open_object(w, NULL);
+	json_put_string(w, "location", t->location->code);
+	json_put_string(w, "kind", location_kind_name(location_kind(t->location)));
+	json_put_int(w, "available", t->available);
+	json_put_int(w, "reserved", t->reserved);
+	json_put_int(w, "on_hand", location_in_house(t->location) ? t->available + t->reserved : 0);
+	if (t->location->expected_at > 0)
+		json_put_time(w, "expected_at", t->location->expected_at);
+	json_close_object(w);
+}
+
 static void sku_write(struct json_writer *w, void *arg)
 {
 	const struct sku_answer *a = arg;
@@ -361,20 +374,8 @@ static void sku_write(struct json_writer *w, void *arg)
 	json_put_string(w, "sku", a->sku);
 	sum_write(w, &sum);
 	json_open_array(w, "locations");
-	for (size_t i = 0; i < a->count; i++) {
-		const struct location *location = a->totals[i].location;
-
-		json_open_object(w, NULL);
-		json_put_string(w, "location", location->code);
-		json_put_string(w, "kind", location_kind_name(location_kind(location)));
-		json_put_int(w, "available", a->totals[i].available);
-		json_put_int(w, "reserved", a->totals[i].reserved);
-		json_put_int(w, "on_hand",
-		             location_in_house(location) ? a->totals[i].available + a->totals[i].reserved : 0);
-		if (location->expected_at > 0)
-			json_put_time(w, "expected_at", location->expected_at);
-		json_close_object(w);
-	}
+	for (size_t i = 0; i < a->count; i++)
+		total_write(w, &a->totals[i]);
 	json_close_array(w);
 	limit_write(w, a->per_customer);
 }
@@ -447,6 +448,16 @@ static void lows_write(struct json_writer *w, const struct low *lows, size_t cou
 	json_close_array(w);
 }
 
+/* The units at the location by which the list is filtered. */
+static void total_there_write(struct json_writer *w, const struct total *totals, size_t count, const char *location)
+{
+	json_open_array(w, "locations");
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(totals[i].location->code, location) == 0)
+			total_write(w, &totals[i]);
+	json_close_array(w);
+}
+
 static void skus_write(struct json_writer *w, void *arg)
 {
 	const struct op    *op = arg;
@@ -460,6 +471,8 @@ static void skus_write(struct json_writer *w, void *arg)
 		json_open_object(w, NULL);
 		json_put_string(w, "sku", op->lines[i].sku_code);
 		sum_write(w, &sum);
+		if (op->query->page.location)
+			total_there_write(w, totals, op->query->totals_of[i], op->query->page.location);
 		if (op->query->page.low) {
 			lows_write(w, lows, op->query->lows_of[i]);
 			lows += op->query->lows_of[i];

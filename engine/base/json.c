@@ -5,6 +5,7 @@
 #include "engine/base/codes.h"
 #include "engine/base/escape.h"
 #include "engine/base/memory.h"
+#include "engine/base/nearest.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -176,6 +177,8 @@ static const struct cJSON *member_read(struct json_reader *in, const char *name,
 	if (in->failed)
 		return NULL;
 	node = member_find(in, name, &bit);
+	if (!node && in->asked_count < LENGTH(in->asked))
+		in->asked[in->asked_count++] = name;
 	if (node)
 		in->seen |= bit;
 	else if (need == JSON_REQUIRED)
@@ -403,12 +406,26 @@ bool json_has_more(const struct json_reader *in)
 	return member_unseen(in);
 }
 
+static const char *asked_name(const void *arg, size_t i)
+{
+	return ((const struct json_reader *)arg)->asked[i];
+}
+
+/* Of the names that the call knows, one that is there already was not meant. */
+static void refuse_unknown(struct json_reader *in, const char *name)
+{
+	const char *meant = nearest(name, strlen(name), in->asked_count, asked_name, in);
+
+	refuse(in, name, NO_INDEX, "is not a member that this call knows%s%s%s", meant ? "; did you mean " : "",
+	       meant ? meant : "", meant ? "?" : "");
+}
+
 bool json_end(struct json_reader *in)
 {
 	const struct cJSON *node = member_unseen(in);
 
 	if (node)
-		refuse(in, node->string, NO_INDEX, "is not a member that this call knows");
+		refuse_unknown(in, node->string);
 	return !in->failed;
 }
 

@@ -26,10 +26,12 @@ void             json_free(struct json_doc *doc); /* NULL is fine */
  * true. */
 struct json_reader {
 	const struct json_doc *doc;
-	const void            *node;   /* the object */
-	const void            *next;   /* json_begin_items: the next item for json_item, */
-	size_t                 next_i; /* .. and its index */
-	uint64_t               seen;   /* members that were asked for, a bit for each position */
+	const void            *node;      /* the object */
+	const void            *next;      /* json_begin_items: the next item for json_item, */
+	size_t                 next_i;    /* .. and its index */
+	uint64_t               seen;      /* members that were asked for, a bit for each position */
+	const char            *asked[16]; /* names that are not there: one may be mistyped */
+	size_t                 asked_count;
 	struct json_fault     *fault;
 	bool                   failed;
 	/* The place of this object: element `index` of the array `name` in `parent`, which must outlive it. NULL: the

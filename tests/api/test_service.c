@@ -8,7 +8,10 @@ Test(service, unknown_paths)
 {
 	flow("raw GET  /                       -> 303 Location:./console/",
 	     "raw GET  /v1                     -> 404 not_found",
-	     "raw GET  /v2/skus                -> 404 not_found",
+	     "raw GET  /v2/skus                -> 404 not_found '~did you mean /v1/skus?'",
+	     "raw GET  /v1/skus/A/movement     -> 404 not_found '~did you mean /v1/skus/A/movements?'",
+	     "raw POST /v1/reservations {'order_id':'R1','lines':[{'sku':'A','qty':1}],'mod':'x'} -> 400 field=mod"
+	     " '~did you mean mode?'",
 	     "raw GET  /v1/sku                 -> 404 not_found",
 	     "raw GET  /V1/skus                -> 404 not_found",
 	     "raw GET  /v1/skus/A/lines        -> 404 not_found",

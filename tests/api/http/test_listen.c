@@ -276,7 +276,7 @@ Test(listen, looked_at_before_a_database)
 	cr_assert(bind(fd, (struct sockaddr *)&busy, len) == 0 && listen(fd, 1) == 0 &&
 	          getsockname(fd, (struct sockaddr *)&busy, &len) == 0);
 	snprintf(options, sizeof(options), "--listen 127.0.0.1:%d", ntohs(busy.sin_port));
-	refused_first(options, "69 '~Address already in use'");
+	refused_first(options, "69 '~Address already in use; another program has it' '~--listen'");
 	snprintf(options, sizeof(options), "--listen 127.0.0.1:0 --listen unix:%s --listen 127.0.0.1:%d", at.sun_path,
 	         ntohs(busy.sin_port));
 	refused_first(options, "69 '~Address already in use'");

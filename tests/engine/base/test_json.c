@@ -165,7 +165,8 @@ static const struct {
 	{"{'order_id':'R1'," LINE ",'x':1}", "x: is not a member that this call knows"},
 	{"{'x\\n':1,'order_id':'R1'," LINE "}", "x\n: is not a member that this call knows"},
 	{"{'order_id':'R1','lines':[{'sku':'A','qty':1,'Qty':2}]}",
-         "lines[0].Qty: is not a member that this call knows"},
+         "lines[0].Qty: is not a member that this call knows"}, /* qty is there */
+	{"{'order_id':'R1'," LINE ",'ttl':1}", "ttl: is not a member that this call knows; did you mean ttl_s?"},
 	/* wrong types; null is one */
 	{"{'order_id':1}", "order_id: must be a string"},
 	{"{'order_id':null}", "order_id: must be a string"},

@@ -111,6 +111,8 @@ Test(line, a_newcomer_gets_none_of_it)
 	           "sku A -> available=0 reserved=5 on_hand=5 @main available=0 @main reserved=4 @main on_hand=4",
 	           "availability A                               -> 200 A available=0 A on_hand=5",
 	           "raw PUT /v1/skus/A/threshold {'low':1,'location':'main'} -> 200",
+	           "raw GET /v1/skus?location=main -> 200 items[0].locations[0].location=main items[0].locations=1",
+	           "raw GET /v1/skus                             -> 200 !items[0].locations",
 	           "raw GET /v1/skus?low=true&location=main      -> 200 items=1 items[0].sku=A"
 	           " items[0].low[0].location=main items[0].low[0].low=1 items[0].low[0].available=0",
 	           "tick 61",

@@ -1,10 +1,10 @@
 /* nearest.c - see nearest.h. The distance is that of Damerau and Levenshtein: a letter more, less, another one, or two
  * neighbours that changed places. */
-#include "jobs/nearest.h"
+#include "engine/base/nearest.h"
 
 #include <string.h>
 
-enum { LETTERS_MAX = 32 };
+enum { LETTERS_MAX = 64, BEGINNING_MIN = 3 };
 
 static bool same(char a, char b)
 {
@@ -35,15 +35,20 @@ static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
 	return d[a_len][b_len];
 }
 
-const char *nearest(const char *word, size_t len, size_t count, const char *(*name)(size_t i))
+const char *nearest(const char *word, size_t len, size_t count, const char *(*name)(const void *arg, size_t i),
+                    const void *arg)
 {
 	const char *best = NULL;
 	size_t      best_d = len / 4 + 2;
 
 	for (size_t i = 0; i < count && len <= LETTERS_MAX; i++) {
-		const char *n = name(i);
-		size_t      d = n && strlen(n) <= LETTERS_MAX ? distance(word, len, n, strlen(n)) : best_d;
+		const char *n = name(arg, i);
+		size_t      n_len = n ? strlen(n) : 0, apart = n_len > len ? n_len - len : len - n_len, d = best_d;
 
+		if (n && len >= BEGINNING_MIN && n_len > len && strncmp(n, word, len) == 0)
+			d = 1;
+		else if (n && n_len <= LETTERS_MAX && apart < best_d)
+			d = distance(word, len, n, n_len);
 		if (d < best_d) {
 			best = n;
 			best_d = d;
