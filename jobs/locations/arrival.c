@@ -18,8 +18,10 @@
 
 /* STEP_ARRIVALS: arrivals that take turns. LOOK_MS: between two looks for open ones; SLICE_MS: how long the others of
  * the background thread wait. BLOCKED_MS: how long an order that is locked holds up those behind it.
- * PAUSE_TRIES: where nothing moved, as if so many tries had met a conflict: 0 to 8 ms. */
-enum { STEP_ARRIVALS = 16, LOOK_MS = 250, SLICE_MS = 250, BLOCKED_MS = 150, PAUSE_TRIES = 4 };
+ * PAUSE_TRIES: where nothing moved, as if so many tries had met a conflict: 0 to 8 ms. GROUP_FRONT: orders of each line
+ * that are served together with those of other skus; APART_MS: how long none are, where that has failed. */
+enum { STEP_ARRIVALS = 64, LOOK_MS = 250, SLICE_MS = 250, BLOCKED_MS = 150, PAUSE_TRIES = 4 };
+enum { GROUP_FRONT = 8, APART_MS = 60000 };
 
 struct arrival {
 	uint64_t          movement_no;
@@ -34,6 +36,7 @@ struct arrivals {
 	struct arrival    list[STEP_ARRIVALS];
 	size_t            count, passed; /* of the open ones: so many of the oldest are passed over */
 	struct deferred   deferred;
+	int64_t           apart_ms; /* clock_ms until which each is handed out by itself */
 };
 
 static void arrival_read(void *arg, const struct db_row *row)
@@ -109,6 +112,95 @@ static enum db_result serve(struct db *db, struct arrival *a, struct handout *h)
 	if (result == DB_OK)
 		a->left -= h->given;
 	return result;
+}
+
+/* ---- several skus together */
+
+/* It is left alone for a while, or damaged: none is left. */
+static bool is_left_out(const struct arrivals *all, const struct arrival *a)
+{
+	return a->left < 1 ||
+	       deferred_is(&all->deferred, &(struct giving){a->movement_no, sku_id(a->sku), a->from_id, a->to_id});
+}
+
+/* The arrivals from number `first` on that are handed out together: of one movement, each of another sku. */
+static size_t group_count(const struct arrivals *all, size_t first)
+{
+	size_t end = first + 1;
+
+	while (end < all->count && all->list[end].movement_no == all->list[first].movement_no &&
+	       sku_id(all->list[end].sku) > sku_id(all->list[end - 1].sku) && !is_left_out(all, &all->list[end]))
+		end++;
+	return end - first;
+}
+
+static enum db_result group_write(struct db *db, struct arrival *list, const struct handout *h, size_t count)
+{
+	struct text    changes = {0};
+	struct txn     t = {0};
+	struct fill    fill;
+	int64_t        stamp_min = 0;
+	enum db_result result;
+
+	for (size_t i = 0; i < count; i++)
+		stamp_min = h[i].stamp_min > stamp_min ? h[i].stamp_min : stamp_min;
+	txn_begin(&t, db);
+	txn_enter(&t, stamp_min, true);
+	for (size_t i = 0; i < count; i++)
+		if (h[i].count > 0)
+			lower(&t, fill_of(&list[i], h[i].given, h[i].given));
+	handouts_write(&t, h, count, STOCK_SETTLE, list[0].movement_id, &changes);
+	for (size_t i = 0; i < count; i++)
+		if (h[i].count > 0) {
+			fill = fill_of(&list[i], h[i].given, h[i].given);
+			move(&t, &fill);
+		}
+	txn_log(&t, &changes);
+	result = commit(&t);
+	for (size_t i = 0; result == DB_OK && i < count; i++)
+		list[i].left -= h[i].given;
+	text_fini(&changes);
+	return result;
+}
+
+static enum db_result group_serve(struct db *db, struct catalogue *c, struct arrival *list, size_t count, bool *moved)
+{
+	struct handout *h = mem_alloc(count * sizeof(*h));
+	size_t          served = 0;
+	enum db_result  result;
+
+	for (size_t i = 0; i < count; i++)
+		h[i] = (struct handout){.sku_id = sku_id(list[i].sku),
+		                        .from_id = list[i].from_id,
+		                        .to_id = list[i].to_id,
+		                        .units = list[i].left,
+		                        .limit = GROUP_FRONT};
+	result = handouts_read(db, c, h, count);
+	for (size_t i = 0; i < count; i++)
+		served += h[i].count;
+	if (result == DB_OK && served > 0) {
+		result = group_write(db, list, h, count);
+		*moved |= result == DB_OK;
+	}
+	for (size_t i = 0; i < count; i++)
+		handout_fini(&h[i]);
+	free(h);
+	return result;
+}
+
+/* The first of each line get their units in one transaction, so an order of many lines is read, written and told once
+ * for all of them. What fails is left to the steps, each of one sku, for a while: they tell which sku it is. */
+static void serve_together(struct db *db, struct arrivals *all, int64_t until_ms, bool *moved)
+{
+	for (size_t i = 0, count; i < all->count && clock_ms() < until_ms && clock_ms() >= all->apart_ms; i += count) {
+		enum db_result result = DB_OK;
+
+		count = group_count(all, i);
+		if (count > 1 && !is_left_out(all, &all->list[i]))
+			result = group_serve(db, all->catalogue, &all->list[i], count, moved);
+		if (result != DB_OK && result != DB_RETRY)
+			all->apart_ms = clock_ms() + APART_MS;
+	}
 }
 
 /* ---- what is left over */
@@ -199,6 +291,8 @@ static enum db_result step(struct db *db, struct catalogue *c, struct arrival *a
 {
 	enum db_result result;
 
+	if (a->left < 1)
+		return DB_OK; /* handed out with others, or damaged */
 	*h = (struct handout){.sku_id = sku_id(a->sku),
 	                      .from_id = a->from_id,
 	                      .to_id = a->to_id,
@@ -268,6 +362,8 @@ static enum db_result hand_out(struct db *db, struct arrivals *all, uint64_t mov
 		tried = moved = false;
 		result = arrivals_find(db, all, movement_no);
 		*more = all->count > 0 || all->passed > 0 || result != DB_OK;
+		if (result == DB_OK)
+			serve_together(db, all, until_ms, &moved);
 		if (result == DB_OK)
 			result = round_run(db, all, &h, until_ms, &tried, &moved);
 		all->passed = moved || all->count < STEP_ARRIVALS ? 0 : all->passed + all->count;

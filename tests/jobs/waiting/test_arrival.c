@@ -47,6 +47,28 @@ Test(arrival, serves_the_line_in_its_order)
 	     "run     audit                                   -> 0");
 }
 
+/* An order that waits for many skus of an arrival is not read, written and told anew for each of them. */
+Test(arrival, of_many_skus_for_one_order)
+{
+	flow_begin();
+	flow_step(PO);
+	flow_repeat("receipt", " S#@po +3", 300, " -> 201");
+	flow_repeat("reserve R1", " S#@po=1", 300, " confirm=true -> 201 confirmed");
+	flow_steps("reserve R2 S5@po=1 S7@po=1 S9@po=1              -> 201 held",
+	           "tick    1");
+	flow_repeat("arrival", " S#@po>main=2", 300, " -> 201");
+	flow_steps("wait:16 sql SELECT COUNT(*) FROM arrival_open   -> 0",
+	           "get     R1                                      -> confirmed lines=300 S0=1 S299=1"
+	           " !lines[0].waiting",
+	           "get     R2                                      -> held S5=1 S7=1 S9=1 !lines[0].waiting",
+	           "sku     S5 -> available=0 reserved=2 @po available=1 @po reserved=0",
+	           "sku     S6 -> available=1 reserved=1 @po available=1 @po reserved=0",
+	           "events  types=reservation.arrived limit=100     -> 200 !items[40]",
+	           "claim   settle w                                -> 201 orders=R1",
+	           "run     audit                                   -> 0");
+	flow_end();
+}
+
 Test(arrival, wants_a_promise_and_a_place_for_sale)
 {
 	flow(PO,
