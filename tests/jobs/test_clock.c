@@ -339,7 +339,7 @@ Test(clock, counts_and_places_of_a_clock_that_is_set)
 	           "run      stats --json        -> 0 orders_ahead=0 leases_ahead=0 waiting_ahead=2 counts_ahead=1",
 	           "run      audit               -> 1 '~counted_by_now: sku=A location=main' '~waits_in_its_place:"
 	           " order_id=AHEAD' '~waits_in_its_place: order_id=HOLD'",
-	           "count    A=10 as_of=-0       -> 409 count_mismatch",
+	           "count    A=10 as_of=-1       -> 409 count_mismatch",
 	           "run      reap --dry-run      -> 0 !clock_was_ahead",
 	           "run      reap                -> 0 '~event=clock_was_ahead rows=3 orders=0 leases=0 arrivals=0"
 	           " webhooks=0 waiting=2 counts=1'",
@@ -354,7 +354,7 @@ Test(clock, counts_and_places_of_a_clock_that_is_set)
 	server_clock_set(86400);
 	flow_step("count     A=10                -> 201 A=0");
 	server_clock_set(0);
-	flow_steps("count    A=10 as_of=-0       -> 409 count_mismatch",
+	flow_steps("count    A=10 as_of=-1       -> 409 count_mismatch",
 	           "count    A=10                -> 201 A=0",
 	           "count    A=10 as_of=-0       -> 201 A=0",
 	           "run      reap                -> 0 !clock_was_ahead",
