@@ -38,6 +38,7 @@ void statement_add(struct text *sql, enum statement name, const struct fill *fil
 struct sql_block {
 	const char *name, *text; /* the text as it stands, with braces and question marks */
 	unsigned    flags;       /* of enum statement_flag */
+	unsigned    columns;     /* of the rows that it answers; 0: it answers none */
 };
 extern const struct sql_block statements[STATEMENT_COUNT];
 
