@@ -26,7 +26,8 @@ static void limit_read(void *arg, const struct db_row *row)
 	in->to = db_int(row, 0);
 	in->list = mem_reach(in->list, in->count, &in->max, sizeof(*in->list));
 	in->list[in->count++] = (struct sku_limit){
-		catalogue_sku_enter(in->catalogue, (uint32_t)db_int(row, 1), row->col[2], row->len[2]), db_int(row, 3)};
+		catalogue_sku_enter(in->catalogue, (uint32_t)db_int(row, 1), db_word(row, 2), row->len[2]),
+		db_int(row, 3)};
 }
 
 /* One page of changes. *more: there are further ones. A database whose last change has a lower number than one that is

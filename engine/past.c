@@ -26,7 +26,7 @@ static void location_read(void *arg, const struct db_row *row)
 	                        .kind = (uint8_t)db_int(row, 2),
 	                        .expected_at = time_parse(row->col[3]),
 	                        .waits_at = (uint32_t)db_int(row, 4)};
-	memcpy(to->code, row->col[1], row->len[1]);
+	memcpy(to->code, db_word(row, 1), row->len[1]);
 }
 
 /* A location that is made behind the version is read, too, or shows in the next version. */

@@ -73,12 +73,14 @@ static void column_read(void *record, const struct column *column, const struct 
 
 	switch (column->as) {
 	case CODE:
-		assert(row->len[at] < column->size);
-		memcpy(to, row->col[at], row->len[at]);
+		if (row->col[at])
+			db_copy(row, at, to, column->size);
 		break;
 	case HASH:
-		assert(row->len[at] == column->size);
-		memcpy(to, row->col[at], column->size);
+		if (row->len[at] == column->size)
+			memcpy(to, row->col[at], column->size);
+		else
+			db_other(row);
 		break;
 	case NUMBER: /* a number of 1, 4 or 8 bytes, on a little-endian machine */
 		number = (uint64_t)db_int(row, at);
@@ -569,8 +571,7 @@ static void backorder_read(void *arg, const struct db_row *row)
 	*to = (struct backorder){.sku_code = sku_code(catalogue_sku_enter(in->catalogue, (uint32_t)db_int(row, 1),
 	                                                                  code_of(row, 2), row->len[2])),
 	                         .qty = qty_read(row, 4)};
-	if (row->len[3] < sizeof(to->order_id))
-		memcpy(to->order_id, row->col[3], row->len[3]);
+	db_copy(row, 3, to->order_id, sizeof(to->order_id));
 }
 
 static enum db_result backorders_ask(struct db *db, int64_t sku_id, struct movement_reader *in)

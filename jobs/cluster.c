@@ -65,7 +65,7 @@ static void word_keep(char *to, size_t size, const char *from)
 static void variable_read(void *arg, const struct db_row *row)
 {
 	struct look *in = arg;
-	const char  *name = row->col[0], *value = row->col[1];
+	const char  *name = db_word(row, 0), *value = db_word(row, 1);
 
 	if (strcasecmp(name, "wsrep_on") == 0)
 		in->on = strcasecmp(value, "ON") == 0;

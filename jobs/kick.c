@@ -22,13 +22,15 @@ void buried_page_fini(struct buried_page *p)
 	p->count = p->max = 0;
 }
 
+enum { DUE_LEN = 23 };
+
 /* A place as `DUE ID`, both of a fixed length: the greatest text is the last place. */
 static void place_read(const char *text, struct buried_place *place)
 {
-	char due[24];
+	char due[DUE_LEN + 1];
 
-	memcpy(due, text, sizeof(due) - 1);
-	due[sizeof(due) - 1] = '\0';
+	memcpy(due, text, DUE_LEN);
+	due[DUE_LEN] = '\0';
 	place->due_at = time_parse(due);
 	place->id = strtoll(text + sizeof(due), NULL, 10);
 }
@@ -38,6 +40,10 @@ static void group_read(void *arg, const struct db_row *row)
 	struct buried_page *p = arg;
 	struct buried_place last;
 
+	if (row->len[3] <= DUE_LEN) {
+		db_other(row);
+		return;
+	}
 	p->groups = mem_reach(p->groups, p->count, &p->max, sizeof(*p->groups));
 	p->groups[p->count++] = (struct buried_group){mem_copy(row->col[0]), db_int(row, 1), time_parse(row->col[2])};
 	p->orders += db_int(row, 1);

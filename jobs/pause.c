@@ -37,10 +37,11 @@ enum db_result job_pause(struct db *db, enum job_name j, bool paused, const char
 static void state_read(void *arg, const struct db_row *row)
 {
 	int64_t           number = db_int(row, 0);
-	struct job_state *j = (struct job_state *)arg + number;
+	struct job_state *j;
 
 	if (number <= NO_JOB_NAME || number >= JOB_NAMES)
 		return;
+	j = (struct job_state *)arg + number;
 	j->paused = db_int(row, 1) != 0;
 	snprintf(j->reason, sizeof(j->reason), "%s", row->col[2] ? row->col[2] : "");
 	snprintf(j->by, sizeof(j->by), "%s", row->col[3] ? row->col[3] : "");
@@ -55,13 +56,18 @@ struct working {
 static void working_read(void *arg, const struct db_row *row)
 {
 	struct working    *working = arg;
-	struct job_worker *w = &working->workers->list[working->workers->count];
+	struct job_worker *w;
 	int64_t            number = db_int(row, 0);
 
 	if (number <= NO_JOB_NAME || number >= JOB_DELIVER)
 		return;
+	if (working->workers->count == LENGTH(working->workers->list)) {
+		db_other(row);
+		return;
+	}
+	w = &working->workers->list[working->workers->count];
 	w->job = (enum job_name)number;
-	snprintf(w->worker, sizeof(w->worker), "%s", row->col[1]);
+	db_copy(row, 1, w->worker, sizeof(w->worker));
 	w->tasks = db_int(row, 2);
 	working->list[number].open += db_int(row, 3);
 	working->workers->count++;

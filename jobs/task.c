@@ -72,9 +72,13 @@ struct task_reader {
 static void task_row(void *arg, const struct db_row *row)
 {
 	struct task_reader *in = arg;
-	struct task        *t = &in->list[in->count++];
+	struct task        *t;
 
-	assert(in->count <= in->max && row->len[2] <= ID_MAX);
+	if (in->count == in->max) {
+		db_other(row);
+		return;
+	}
+	t = &in->list[in->count++];
 	*t = (struct task){.task_id = (uint64_t)db_int(row, 0),
 	                   .kind = (enum task_kind)db_int(row, 1),
 	                   .state = (enum task_state)db_int(row, 3),
@@ -83,7 +87,7 @@ static void task_row(void *arg, const struct db_row *row)
 	                   .completed = db_int(row, 6),
 	                   .failed = db_int(row, 7),
 	                   .created_at = time_parse(row->col[8])};
-	memcpy(t->worker, row->col[2], row->len[2]);
+	db_copy(row, 2, t->worker, sizeof(t->worker));
 	if (t->kind == TASK_NO_KIND || t->kind >= TASK_KINDS)
 		t->state = TASK_NO_STATE;
 }
@@ -159,7 +163,7 @@ const struct reservation *task_rows_find(const struct reservation_reader *in, co
 
 static void lost_read(void *arg, const struct db_row *row)
 {
-	task_lost_add(arg, row->col[0]);
+	task_lost_add(arg, db_word(row, 0));
 }
 
 /* Orders that were released while the task had them keep its number; those that were split are remembered beside it.

@@ -42,7 +42,7 @@ static void column_add(void *arg, const struct db_row *row)
 /* The first line is the table's name. The last one is the engine, and settings that may be any. */
 static void create_add(void *arg, const struct db_row *row)
 {
-	const char *at = strchr(row->col[1], '\n');
+	const char *at = strchr(db_word(row, 1), '\n');
 
 	while (at) {
 		const char *line = at + 1 + strspn(at + 1, " ");
@@ -59,7 +59,7 @@ static void create_add(void *arg, const struct db_row *row)
 }
 
 /* Asks with a table's name in the place of %s. */
-static bool lines_read(struct db *db, const char *format, const char *table,
+static bool lines_read(struct db *db, const char *format, unsigned columns, const char *table,
                        void (*add)(void *arg, const struct db_row *row), struct lines *to)
 {
 	struct text sql = {0};
@@ -68,7 +68,7 @@ static bool lines_read(struct db *db, const char *format, const char *table,
 
 	text_bytes(&sql, format, (size_t)(name - format));
 	text_format(&sql, "`%s`%s", table, name + 2);
-	ok = db_text(db, sql.data, add, to) == DB_OK;
+	ok = db_query(db, sql.data, columns, add, to) == DB_OK;
 	text_fini(&sql);
 	return ok;
 }
@@ -194,14 +194,14 @@ static bool table_compare(struct db *db, const char *table, const char *columns,
 	            "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()"
 	            " AND table_type = 'BASE TABLE' AND table_name = '%s'",
 	            table);
-	ok = expected_drop(db) && db_text(db, sql.data, column_add, &names) == DB_OK &&
+	ok = expected_drop(db) && db_query(db, sql.data, 1, column_add, &names) == DB_OK &&
 	     run(db, "CREATE TEMPORARY TABLE " EXPECTED, columns);
 	if (ok && names.n == 0) {
 		text_format(differences, "table %s is missing\n", table);
 		differences->count++;
 	} else if (ok) {
-		ok = lines_read(db, "SHOW CREATE TABLE %s", table, create_add, &there) &&
-		     lines_read(db, "SHOW CREATE TABLE %s", EXPECTED, create_add, &wanted);
+		ok = lines_read(db, "SHOW CREATE TABLE %s", 2, table, create_add, &there) &&
+		     lines_read(db, "SHOW CREATE TABLE %s", 2, EXPECTED, create_add, &wanted);
 		if (ok)
 			things_compare(table, &there, &wanted, differences);
 	}
@@ -223,8 +223,8 @@ static bool seed_compare(struct db *db, const char *table, const char *columns, 
 
 	snprintf(key, sizeof(key), "%.*s", (int)strcspn(first, ",)"), first);
 	text_format(&sql, "SELECT %s FROM %%s", key);
-	ok = run(db, SCHEMA_INSERT EXPECTED, columns) && lines_read(db, sql.data, table, column_add, &there) &&
-	     lines_read(db, sql.data, EXPECTED, column_add, &wanted);
+	ok = run(db, SCHEMA_INSERT EXPECTED, columns) && lines_read(db, sql.data, 1, table, column_add, &there) &&
+	     lines_read(db, sql.data, 1, EXPECTED, column_add, &wanted);
 	if (ok)
 		rows_compare(table, key, &there, &wanted, differences);
 	lines_fini(&there);

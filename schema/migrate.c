@@ -80,11 +80,11 @@ static bool state_read(struct db *db, struct state *state)
 	int64_t tables = 0;
 
 	*state = (struct state){0};
-	if (db_text(db,
-	            "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()"
-	            " AND table_name = 'schema_version'",
-	            db_ints, &tables) != DB_OK ||
-	    (tables > 0 && db_text(db, "SELECT version FROM schema_version", state_add, state) != DB_OK))
+	if (db_query(db,
+	             "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()"
+	             " AND table_name = 'schema_version'",
+	             1, db_ints, &tables) != DB_OK ||
+	    (tables > 0 && db_query(db, "SELECT version FROM schema_version", 1, state_add, state) != DB_OK))
 		return false;
 	if (state->begun == SCHEMA_BASELINE && state->version == SCHEMA_BASELINE)
 		state->version = 0;
@@ -109,7 +109,7 @@ bool schema_version(struct db *db, int64_t *version)
 static bool turn_read(struct db *db, int64_t *sign)
 {
 	*sign = TIME_NONE;
-	return db_text(db, "SELECT applied_at FROM schema_version WHERE version = 0", db_time, sign) == DB_OK;
+	return db_query(db, "SELECT applied_at FROM schema_version WHERE version = 0", 1, db_time, sign) == DB_OK;
 }
 
 /* Changes the row, or removes it, if it is still as it was seen. */
@@ -286,7 +286,7 @@ static void table_refuse(void *arg, const struct db_row *row)
 		text_format(&refusal,
 		            "the database has a table %s, but no version of the schema: name an empty one, or restore "
 		            "all of it",
-		            row->col[0]);
+		            db_word(row, 0));
 }
 
 /* Whether no table has a name of the baseline's. */
@@ -306,7 +306,7 @@ static bool way_is_free(struct db *db, const struct schema_files *files)
 				text_format(&sql, ", '%s'", table);
 	}
 	text_add(&sql, ")");
-	ok = db_text(db, sql.data, table_refuse, NULL) == DB_OK && refusal.len == 0;
+	ok = db_query(db, sql.data, 1, table_refuse, NULL) == DB_OK && refusal.len == 0;
 	text_fini(&statement);
 	text_fini(&sql);
 	return ok;
@@ -395,7 +395,8 @@ bool schema_migrate_files(const struct schema_files *files, struct db *db, char 
 	done = 0;
 	others = false;
 	text_fini(&refusal);
-	if (!cluster && (db_text(db, "SELECT GET_LOCK('holdfast_migrate', 60)", db_ints, &locked) != DB_OK || !locked))
+	if (!cluster &&
+	    (db_query(db, "SELECT GET_LOCK('holdfast_migrate', 60)", 1, db_ints, &locked) != DB_OK || !locked))
 		return why_write(why, why_size, "cannot migrate: %s", locked ? db_error(db) : AT_WORK);
 	ok = files_run(db, files);
 	if (!ok)

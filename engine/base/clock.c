@@ -88,13 +88,15 @@ static int64_t days_from_civil(int64_t y, int64_t m, int64_t d)
 	return era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719468;
 }
 
-/* The number of the digits at *at, which go to the first other character; *at moves behind that one. */
+/* The number of the digits at *at, which go to the first other character; *at moves behind that one. No part of a time
+ * has more than four: what is larger stays what it is by then. */
 static int digits_read(const char **at)
 {
 	int n = 0;
 
 	for (; **at >= '0' && **at <= '9'; ++*at)
-		n = n * 10 + (**at - '0');
+		if (n < 10000)
+			n = n * 10 + (**at - '0');
 	*at += **at != '\0';
 	return n;
 }

@@ -52,28 +52,29 @@ static void exam_row(void *arg, const struct db_row *row)
 	struct exam *exam = arg;
 	int          major = 0, minor = 0;
 
-	sscanf(row->col[VERSION], "%d.%d", &major, &minor);
-	exam_expect(exam, strstr(row->col[VERSION], "MariaDB") && major * 1000 + minor >= 10011,
-	            "the server is %s; it should be MariaDB 10.11 or later", row->col[VERSION]);
+	sscanf(db_word(row, VERSION), "%d.%d", &major, &minor);
+	exam_expect(exam, strstr(db_word(row, VERSION), "MariaDB") && major * 1000 + minor >= 10011,
+	            "the server is %s; it should be MariaDB 10.11 or later", db_word(row, VERSION));
 	exam_expect(exam, db_int(row, FLUSH) == 1,
 	            "innodb_flush_log_at_trx_commit is %s; it should be 1, or a crash undoes promises",
-	            row->col[FLUSH]);
+	            db_word(row, FLUSH));
 	exam_expect(exam, db_int(row, PACKET) >= 16 << 20, "max_allowed_packet is %s; it should be 16777216 or more",
-	            row->col[PACKET]);
-	exam_expect(exam, !db_int(row, BINLOG) || strcmp(row->col[FORMAT], "STATEMENT") != 0,
+	            db_word(row, PACKET));
+	exam_expect(exam, !db_int(row, BINLOG) || strcmp(db_word(row, FORMAT), "STATEMENT") != 0,
 	            "binlog_format is STATEMENT; it should be ROW or MIXED, for SKIP LOCKED");
 	exam_expect(exam, !db_int(row, BINLOG) || db_int(row, SYNC) == 1,
 	            "sync_binlog is %s; it should be 1 beside a binary log, or a loss of power undoes promises",
-	            row->col[SYNC]);
-	exam_expect(exam, !db_int(row, READ_ONLY), "read_only is on; it should be off, or nothing can be promised");
+	            db_word(row, SYNC));
+	exam_expect(exam, strcmp(db_word(row, READ_ONLY), "0") == 0 || strcmp(db_word(row, READ_ONLY), "OFF") == 0,
+	            "read_only is on; it should be off, or nothing can be promised");
 	exam_expect(exam, db_int(row, DETECT),
 	            "innodb_deadlock_detect is off; it should be on, or a deadlock lasts 2 s");
 	exam_expect(exam, db_int(row, PREPARED) >= PREPARED_MIN,
-	            "max_prepared_stmt_count is %s; it should be %d or more, or lanes cannot begin", row->col[PREPARED],
-	            PREPARED_MIN);
+	            "max_prepared_stmt_count is %s; it should be %d or more, or lanes cannot begin",
+	            db_word(row, PREPARED), PREPARED_MIN);
 	exam_expect(exam, db_int(row, IDLE) >= IDLE_S_MIN,
 	            "wait_timeout is %s; it should be %d or more, or connections end while nobody needs them",
-	            row->col[IDLE], IDLE_S_MIN);
+	            db_word(row, IDLE), IDLE_S_MIN);
 	exam_expect(exam, !db_int(row, INIT),
 	            "init_connect is set; it should be empty, or only set what a session is told anyway");
 	exam_expect(exam, !db_int(row, NATIVE_AIO),
@@ -109,11 +110,11 @@ static void cluster_read(void *arg, const struct db_row *row)
 	struct cluster_settings *in = arg;
 	const char              *found;
 
-	if (strcasecmp(row->col[0], "wsrep_on") == 0)
-		in->on = strcasecmp(row->col[1], "ON") == 0;
-	else if (strcasecmp(row->col[0], "innodb_autoinc_lock_mode") == 0)
+	if (strcasecmp(db_word(row, 0), "wsrep_on") == 0)
+		in->on = strcasecmp(db_word(row, 1), "ON") == 0;
+	else if (strcasecmp(db_word(row, 0), "innodb_autoinc_lock_mode") == 0)
 		in->autoinc = (int)db_int(row, 1);
-	else if ((found = strstr(row->col[1], timeout)) != NULL)
+	else if ((found = strstr(db_word(row, 1), timeout)) != NULL)
 		in->causal_s = duration_s(found + strlen(timeout));
 }
 
@@ -121,7 +122,7 @@ static bool cluster_examine(struct db *db, struct exam *exam)
 {
 	struct cluster_settings in = {0};
 
-	if (db_text(db, statements[SERVER_CLUSTER].text, cluster_read, &in) != DB_OK)
+	if (db_ask(db, SERVER_CLUSTER, NULL, cluster_read, &in) != DB_OK)
 		return false;
 	if (!in.on)
 		return true;
@@ -139,7 +140,7 @@ static bool cluster_examine(struct db *db, struct exam *exam)
 enum db_result db_clock_ahead(struct db *db, int64_t *ahead_ms)
 {
 	int64_t        theirs_ms = 0, before_ms = clock_wall_ms(), after_ms;
-	enum db_result result = db_text(db, statements[SERVER_CLOCK].text, db_time, &theirs_ms);
+	enum db_result result = db_ask(db, SERVER_CLOCK, NULL, db_time, &theirs_ms);
 
 	after_ms = clock_wall_ms();
 	*ahead_ms = theirs_ms < before_ms ? theirs_ms - before_ms : theirs_ms > after_ms ? theirs_ms - after_ms : 0;
@@ -166,7 +167,7 @@ int db_doctor(struct db *db, struct text *findings)
 	struct exam exam = {findings, 0};
 	int64_t     ahead_s = 0;
 
-	if (db_text(db, statements[SERVER_SETTINGS].text, exam_row, &exam) != DB_OK || !cluster_examine(db, &exam) ||
+	if (db_ask(db, SERVER_SETTINGS, NULL, exam_row, &exam) != DB_OK || !cluster_examine(db, &exam) ||
 	    db_clock_apart(db, &ahead_s) != DB_OK) {
 		exam_expect(&exam, false, "the server's settings could not be read: %s", db_error(db));
 		ahead_s = 0;

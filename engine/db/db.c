@@ -1,6 +1,5 @@
 /* db.c - see db.h. */
 #include "engine/db/db.h"
-#include "engine/base/clock.h"
 #include "engine/base/counters.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
@@ -19,7 +18,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { CONNECT_S = 3, STANDARD_S = 30, MISFIT = 1 /* no number of MariaDB's: the schema is another one */ };
+enum { CONNECT_S = 3, STANDARD_S = 30 };
+
+/* No numbers of MariaDB's. MISFIT: the schema is another one. OTHER: an answer is none to what was asked. */
+enum { MISFIT = 1, OTHER = 2 };
 
 struct db {
 	struct source  *source;
@@ -31,8 +33,10 @@ struct db {
 	/* What was sent and not answered, the oldest first; NULL: plain text. */
 	const struct prepared_statement *sent[DB_AHEAD];
 	size_t                           sent_rows[DB_AHEAD]; /* that went by prepared_send_some; 0: all at once */
+	unsigned                         sent_columns[DB_AHEAD];
 	size_t                           sent_count;
 	unsigned         causal;  /* a bit for each of them, from the oldest: on a cluster it waits for other nodes */
+	unsigned         reads;   /* likewise: it changes nothing */
 	bool             running; /* a statement's rows are being read */
 	bool             streams; /* they are given as they arrive */
 	bool             manual;  /* the session commits nothing by itself */
@@ -151,7 +155,7 @@ void db_close(struct db *db)
 	source_leave(db->source, db->kept);
 	db->kept = -1;
 	db->mysql = NULL;
-	db->sent_count = db->causal = 0;
+	db->sent_count = db->causal = db->reads = 0;
 	db->manual = db->begun = false;
 	db->writer.epoch = 0;
 }
@@ -262,29 +266,34 @@ static bool db_open(struct db *db)
 
 static const char commit[] = "COMMIT", rollback[] = "ROLLBACK";
 
-/* Reads a result set to its end, and only then gives its rows. False: an error came instead of a row. */
-static bool set_read(struct db *db, int set, void (*each)(void *arg, const struct db_row *row), void *arg)
+/* Reads a result set to its end, and only then gives its rows. False: an error came instead of a row, or a row, or all
+ * of them, are not what was asked for (*other). */
+static bool set_read(struct db *db, int set, unsigned columns, bool *other,
+                     void (*each)(void *arg, const struct db_row *row), void *arg)
 {
 	MYSQL_RES    *result = db->streams ? mysql_use_result(db->mysql) : mysql_store_result(db->mysql);
-	struct db_row row = {.set = set};
+	struct db_row row = {.set = set, .other = other};
 	bool          whole;
 
 	if (!result)
 		return false;
 	row.columns = mysql_num_fields(result);
 	row.fields = mysql_fetch_fields(result);
-	while ((row.col = mysql_fetch_row(result)) != NULL) {
+	*other = columns != DB_ANY_COLUMNS && row.columns != columns;
+	while (!*other && (row.col = mysql_fetch_row(result)) != NULL) {
 		row.len = mysql_fetch_lengths(result);
 		if (each)
 			each(arg, &row);
 	}
-	whole = mysql_errno(db->mysql) == 0;
+	whole = !*other && mysql_errno(db->mysql) == 0;
 	mysql_free_result(result);
 	return whole;
 }
 
-/* Reads the whole answer; *sets counts the result sets that came whole. */
-static bool answer_read(struct db *db, int *sets, void (*each)(void *arg, const struct db_row *row), void *arg)
+/* Reads the whole answer; *sets counts the result sets that came whole. A statement that answers rows has one at least.
+ */
+static bool answer_read(struct db *db, unsigned columns, int *sets, bool *other,
+                        void (*each)(void *arg, const struct db_row *row), void *arg)
 {
 	bool ok = mysql_read_query_result(db->mysql) == 0;
 
@@ -293,24 +302,26 @@ static bool answer_read(struct db *db, int *sets, void (*each)(void *arg, const 
 
 		if (mysql_field_count(db->mysql) == 0)
 			db->changed = (int64_t)mysql_affected_rows(db->mysql);
-		else if (set_read(db, *sets, each, arg))
+		else if (set_read(db, *sets, columns, other, each, arg))
 			++*sets;
 		else
 			return false;
 		more = mysql_next_result(db->mysql);
-		if (more < 0)
-			return true;
+		if (more < 0) {
+			*other = *sets == 0 && columns > 0 && columns != DB_ANY_COLUMNS;
+			return !*other;
+		}
 		ok = more == 0;
 	}
 	return false;
 }
 
-/* Text that waits, on a node of a cluster, until what the others have committed is here, and that waits for no row. */
-static bool is_causal(const char *sql)
+/* What comes behind such an answer is not ours, either. */
+enum db_result db_answered_other(struct db *db, bool reads)
 {
-	bool reads = strncmp(sql, "SELECT", 6) == 0 || strncmp(sql, "WITH", 4) == 0;
-
-	return strncmp(sql, "START", 5) == 0 || (reads && !strstr(sql, "FOR UPDATE"));
+	error_keep(db, OTHER, "the database answers something else");
+	db_close(db);
+	return reads ? DB_ERROR : DB_UNKNOWN;
 }
 
 /* The result of a statement that failed. An error after a whole result set came after a COMMIT, perhaps. */
@@ -339,14 +350,16 @@ static enum db_result not_sent(struct db *db)
 	return DB_AWAY;
 }
 
-static enum db_result text_put(struct db *db, const char *sql)
+static enum db_result text_put(struct db *db, const char *sql, unsigned columns)
 {
 	assert(!db->running && db->sent_count < DB_AHEAD);
 	if (!db->mysql)
 		return DB_AWAY;
 	if (mysql_send_query(db->mysql, sql, strlen(sql)) != 0)
 		return not_sent(db);
-	db->causal |= (unsigned)is_causal(sql) << db->sent_count;
+	db->causal |= (unsigned)sql_is_causal(sql) << db->sent_count;
+	db->reads |= (unsigned)sql_is_read(sql) << db->sent_count;
+	db->sent_columns[db->sent_count] = columns;
 	db->sent_rows[db->sent_count] = 0;
 	db->sent[db->sent_count++] = NULL;
 	return DB_OK;
@@ -357,6 +370,7 @@ static enum db_result prepared_answer(struct db *db, const struct prepared_state
 {
 	enum db_result result = DB_OK;
 	size_t         took;
+	bool           other;
 
 	for (size_t at = 0; (at == 0 || at < rows) && db->mysql; at += took) {
 		MYSQL_STMT *stmt;
@@ -364,12 +378,14 @@ static enum db_result prepared_answer(struct db *db, const struct prepared_state
 		took = rows ? prepared_takes(s, rows - at) : 1;
 		stmt = prepared_of(s, took);
 		db->mysql->net.last_errno = 0; /* the library clears the error before it when it sends */
-		if (!prepared_read(stmt)) {
+		if (!prepared_read(stmt, &other)) {
 			enum db_result one = failed(db, mysql_stmt_errno(stmt), mysql_stmt_error(stmt), 0, false);
 
 			result = result == DB_OK ? one : result;
 			continue;
 		}
+		if (other)
+			return db_answered_other(db, false);
 		db->changed += (int64_t)mysql_stmt_affected_rows(stmt);
 		db->last_id = (int64_t)mysql_stmt_insert_id(stmt);
 	}
@@ -384,19 +400,25 @@ static enum db_result oldest_answer(struct db *db, void (*each)(void *arg, const
 
 	size_t rows = db->sent_rows[0];
 	int    sets = 0;
-	bool   ok, causal = db->causal & 1;
+	bool   ok, causal = db->causal & 1, reads = db->reads & 1, other = false;
+
+	unsigned columns = db->sent_columns[0];
 
 	db->causal >>= 1;
+	db->reads >>= 1;
 	db->sent_count--;
 	memmove(db->sent, db->sent + 1, db->sent_count * sizeof(*db->sent));
 	memmove(db->sent_rows, db->sent_rows + 1, db->sent_count * sizeof(*db->sent_rows));
+	memmove(db->sent_columns, db->sent_columns + 1, db->sent_count * sizeof(*db->sent_columns));
 	db->changed = 0;
 	if (prepared)
 		return prepared_answer(db, prepared, rows);
 	db->mysql->net.last_errno = 0;
 	db->running = true;
-	ok = answer_read(db, &sets, each, arg);
+	ok = answer_read(db, columns, &sets, &other, each, arg);
 	db->running = false;
+	if (other)
+		return db_answered_other(db, reads);
 	return ok ? DB_OK : failed(db, mysql_errno(db->mysql), mysql_error(db->mysql), sets, causal);
 }
 
@@ -406,31 +428,35 @@ static enum db_result session_follow(struct db *db)
 {
 	if (db->manual || !db->begun)
 		return DB_OK;
-	db->manual = text_put(db, "SET autocommit = 0") == DB_OK && oldest_answer(db, NULL, NULL) == DB_OK;
+	db->manual = text_put(db, "SET autocommit = 0", 0) == DB_OK && oldest_answer(db, NULL, NULL) == DB_OK;
 	if (db->manual)
 		return DB_OK;
 	db_close(db);
 	return DB_AWAY; /* nothing of the transaction was sent */
 }
 
-enum db_result db_send(struct db *db, const char *sql)
+enum db_result db_send(struct db *db, const char *sql, unsigned columns)
 {
 	enum db_result result = session_follow(db);
 
-	return result == DB_OK ? text_put(db, sql) : result;
+	return result == DB_OK ? text_put(db, sql, columns) : result;
 }
 
 enum db_result db_prepare(struct db *db, const char *sql)
 {
 	char     error[sizeof(db->error)];
 	unsigned code;
+	bool     other;
 
 	assert(db->sent_count == 0);
 	if (!db->mysql)
 		return DB_AWAY;
 	if (prepared_find(&db->prepared, sql) ||
-	    prepared_make(&db->prepared, db->mysql, sql, source_is_cluster(db->source), &code, error, sizeof(error)))
+	    prepared_make(&db->prepared, db->mysql, sql, source_is_cluster(db->source), &other, &code, error,
+	                  sizeof(error)))
 		return DB_OK;
+	if (other)
+		return db_answered_other(db, true);
 	return failed(db, code, error, 0, false);
 }
 
@@ -454,6 +480,7 @@ enum db_result db_send_values(struct db *db, const char *sql, const struct value
 		if (!prepared_send_some(s, values, at))
 			return not_sent(db);
 	db->sent_rows[db->sent_count] = apart ? values->rows : 0;
+	db->reads &= ~(1U << db->sent_count);
 	db->sent[db->sent_count++] = s;
 	return DB_OK;
 }
@@ -508,15 +535,16 @@ static bool in_vain(struct db *db, const char *sql)
 }
 
 /* Statement and ending go in one trip. */
-enum db_result db_text(struct db *db, const char *sql, void (*each)(void *arg, const struct db_row *row), void *arg)
+enum db_result db_query(struct db *db, const char *sql, unsigned columns,
+                        void (*each)(void *arg, const struct db_row *row), void *arg)
 {
 	const char    *end = db->manual && !db->begun ? ending(sql) : NULL;
-	enum db_result result = db_send(db, sql), ended = DB_OK;
+	enum db_result result = db_send(db, sql, columns), ended = DB_OK;
 	int64_t        changed;
 
 	assert(db->sent_count <= 1);
 	if (result == DB_OK && end)
-		result = text_put(db, end);
+		result = text_put(db, end, 0);
 	if (result != DB_OK)
 		return result;
 	result = db_answer(db, each, arg);
@@ -536,7 +564,7 @@ enum db_result db_ask(struct db *db, enum statement name, const struct fill *fil
 	enum db_result result;
 
 	statement_add(&sql, name, fill);
-	result = db_text(db, sql.data, each, arg);
+	result = db_query(db, sql.data, statements[name].columns, each, arg);
 	text_fini(&sql);
 	return result;
 }
@@ -551,6 +579,11 @@ const char *db_other_schema(const struct db *db)
 bool db_misfits(const struct db *db)
 {
 	return db->code == MISFIT;
+}
+
+bool db_has_answered_other(const struct db *db)
+{
+	return db->code == OTHER;
 }
 
 enum { COMPLETE, BEGUN, KINDS }; /* the newest version of each kind; 0 or less: none */
@@ -579,7 +612,8 @@ bool db_check(struct db *db)
 {
 	int64_t        found[KINDS] = {0};
 	int            needed = source_schema(db->source);
-	enum db_result result = db_text(db, needed ? statements[SCHEMA_READ].text : "DO 1", db_ints, found);
+	enum db_result result =
+		needed ? db_ask(db, SCHEMA_READ, NULL, db_ints, found) : db_text(db, "DO 1", NULL, NULL);
 
 	if (result == DB_OK && (needed == 0 || (found[COMPLETE] == needed && found[BEGUN] <= 0)))
 		return true;
@@ -598,45 +632,6 @@ bool db_connect(struct db *db)
 	if (memory.compare && !memory.compare(memory.arg, db))
 		db_close(db);
 	return db_connected(db);
-}
-
-int64_t db_int(const struct db_row *row, unsigned column)
-{
-	assert(column < row->columns);
-	return row->col[column] ? strtoll(row->col[column], NULL, 10) : 0;
-}
-
-void db_ints(void *arg, const struct db_row *row)
-{
-	for (unsigned i = 0; i < row->columns; i++)
-		((int64_t *)arg)[i] = db_int(row, i);
-}
-
-void db_numbers(void *arg, const struct db_row *row)
-{
-	struct value numbers[VALUES_COLUMNS_MAX];
-
-	assert(row->columns <= LENGTH(numbers));
-	for (unsigned i = 0; i < row->columns; i++)
-		numbers[i] = V_INT(db_int(row, i));
-	values_add(arg, numbers, row->columns);
-}
-
-void db_time(void *arg, const struct db_row *row)
-{
-	*(int64_t *)arg = time_parse(row->col[0]);
-}
-
-const char *db_column(const struct db_row *row, unsigned column)
-{
-	assert(column < row->columns);
-	return ((const MYSQL_FIELD *)row->fields)[column].name;
-}
-
-bool db_is_number(const struct db_row *row, unsigned column)
-{
-	assert(column < row->columns);
-	return IS_NUM(((const MYSQL_FIELD *)row->fields)[column].type);
 }
 
 const char *db_error(const struct db *db)

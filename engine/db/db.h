@@ -5,8 +5,11 @@
 #ifndef DB_H
 #define DB_H
 
+#include "engine/db/row.h"
 #include "engine/db/source.h"
 #include "engine/db/statement.h"
+
+#include <limits.h>
 
 /* The result of a statement: the classes of the MariaDB error codes, decided in db.c and nowhere else. */
 enum db_result {
@@ -51,29 +54,22 @@ void db_silence_set(struct db *db, unsigned silence_s);
  * length who make nothing of their rows before DB_OK. */
 void db_stream(struct db *db);
 
-/* Called for every row: `set` counts the result sets of the statement from 0; a NULL column is a NULL pointer. The
- * columns live until the callback returns. */
-struct db_row {
-	int                  set;
-	unsigned             columns;
-	char               **col;
-	const unsigned long *len;
-	const void          *fields; /* private to db_column and db_is_number */
-};
-int64_t     db_int(const struct db_row *row, unsigned column); /* NULL reads as 0 */
-void        db_ints(void *arg, const struct db_row *row);      /* an `each`: all columns, to int64_t's at `arg` */
-void        db_numbers(void *arg, const struct db_row *row);   /* an `each`: adds them to the struct values at `arg` */
-void        db_time(void *arg, const struct db_row *row);      /* an `each`: the first column, ms, to an int64_t */
-const char *db_column(const struct db_row *row, unsigned column); /* the column's name; lives as long as the columns */
-bool        db_is_number(const struct db_row *row, unsigned column);
-
 /* Runs one statement (a compound is one) and gives its rows to `each` (NULL: there are none, or nobody cares), which
  * must not use the connection. Rows are given when the end of their result set was read: a set that breaks off is never
  * seen. After any other result than DB_OK db_error says why, and the rows of the sets before are void. An error after a
  * whole result set is DB_UNKNOWN whatever its code: a compound gives rows after its COMMIT. */
-enum db_result db_text(struct db *db, const char *sql, void (*each)(void *arg, const struct db_row *row),
-                       void *arg) MUST_CHECK;
-/* The same with a named statement; `fill` as for statement_add. */
+enum { DB_ANY_COLUMNS = UINT_MAX };
+/* An answer whose rows have another number of columns is none (db_other), and so is one without rows to a statement
+ * that has some: what an `each` reads and writes rests on that number, and the server is not believed. */
+enum db_result db_query(struct db *db, const char *sql, unsigned columns,
+                        void (*each)(void *arg, const struct db_row *row), void *arg) MUST_CHECK;
+/* The same with rows of any number of columns: for those who look at none, or at db_row.columns. */
+static inline enum db_result MUST_CHECK db_text(struct db *db, const char                               *sql,
+                                                void (*each)(void *arg, const struct db_row *row), void *arg)
+{
+	return db_query(db, sql, DB_ANY_COLUMNS, each, arg);
+}
+/* The same with a named statement, whose columns are known; `fill` as for statement_add. */
 enum db_result db_ask(struct db *db, enum statement name, const struct fill *fill,
                       void (*each)(void *arg, const struct db_row *row), void *arg) MUST_CHECK;
 
@@ -81,7 +77,7 @@ enum db_result db_ask(struct db *db, enum statement name, const struct fill *fil
  * at a statement that fails: it runs those behind it all the same. At most DB_AHEAD may wait for their answers, and
  * nothing else may be asked meanwhile. */
 enum { DB_AHEAD = 16 };
-enum db_result db_send(struct db *db, const char *sql) MUST_CHECK; /* DB_OK, or DB_AWAY */
+enum db_result db_send(struct db *db, const char *sql, unsigned columns) MUST_CHECK; /* DB_OK, or DB_AWAY */
 /* Runs a statement that db_prepare has made known and that gives no rows, once for each row of values. Sent and
  * answered as by db_send. */
 enum db_result db_send_values(struct db *db, const char *sql, const struct values *values) MUST_CHECK;
@@ -111,6 +107,11 @@ bool db_refused(const struct db *db);
 bool db_not_serving(const struct db *db);
 /* True: the last db_connect or db_check found another schema, or none; db_error names both versions and what to do. */
 bool db_misfits(const struct db *db);
+/* What db_other (row.h) does, for an answer that lacks a row: DB_ERROR, or DB_UNKNOWN unless the statement
+ * only reads. */
+enum db_result db_answered_other(struct db *db, bool reads);
+/* True: the last db_connect, db_check or statement failed because the answer was none to what was asked. */
+bool db_has_answered_other(const struct db *db);
 /* source_other_schema of its source. */
 const char *db_other_schema(const struct db *db);
 /* True: the last statement failed because the server could not write its files (storage.h). */

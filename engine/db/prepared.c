@@ -61,8 +61,21 @@ static bool widen(struct text *to, const char *sql, size_t rows)
 	return true;
 }
 
-/* Prepares the statement for `rows` rows, if it can have them. */
-static bool width_make(MYSQL_STMT **stmt, MYSQL *mysql, const char *sql, size_t rows)
+/* No text in a prepared statement holds a question mark. */
+static size_t marks_count(const char *sql)
+{
+	size_t count = 0;
+
+	while ((sql = strchr(sql, '?')) != NULL) {
+		count++;
+		sql++;
+	}
+	return count;
+}
+
+/* Prepares the statement for `rows` rows, if it can have them. The library binds as many values as the server says that
+ * it wants: *other where those are not as many as the statement has. */
+static bool width_make(MYSQL_STMT **stmt, MYSQL *mysql, const char *sql, size_t rows, bool *other)
 {
 	struct text wide = {0};
 	bool        made = true;
@@ -72,22 +85,24 @@ static bool width_make(MYSQL_STMT **stmt, MYSQL *mysql, const char *sql, size_t 
 
 		*stmt = mysql_stmt_init(mysql);
 		made = *stmt && mysql_stmt_prepare(*stmt, text, strlen(text)) == 0;
+		*other = made &&
+		         (mysql_stmt_param_count(*stmt) != marks_count(text) || mysql_stmt_field_count(*stmt) != 0);
 	}
 	text_fini(&wide);
 	return made;
 }
 
-bool prepared_make(struct prepared *p, MYSQL *mysql, const char *sql, bool wide, unsigned *code, char *error,
-                   size_t error_size)
+bool prepared_make(struct prepared *p, MYSQL *mysql, const char *sql, bool wide, bool *other, unsigned *code,
+                   char *error, size_t error_size)
 {
 	struct prepared_statement s = {.sql = sql};
 
+	*other = false;
 	assert(p->count < PREPARED_MAX);
 	for (int i = 0; i < (wide ? WIDTHS : 1); i++)
-		if (!width_make(&s.stmt[i], mysql, sql, widths[i])) {
+		if (!width_make(&s.stmt[i], mysql, sql, widths[i], other) || *other) {
 			*code = s.stmt[i] ? mysql_stmt_errno(s.stmt[i]) : mysql_errno(mysql);
-			snprintf(error, error_size, "%s",
-			         s.stmt[i] ? mysql_stmt_error(s.stmt[i]) : mysql_error(mysql));
+			snprintf(error, error_size, "%s", s.stmt[i] ? mysql_stmt_error(s.stmt[i]) : mysql_error(mysql));
 			statement_close(&s);
 			return false;
 		}
@@ -208,10 +223,10 @@ bool prepared_send_some(const struct prepared_statement *s, const struct values 
 
 /* The library has no call for this half of mysql_stmt_execute, which MARIADB_OPT_SKIP_READ_RESPONSE leaves out:
  * this is its private function. The Makefile checks the version. */
-bool prepared_read(MYSQL_STMT *stmt)
+bool prepared_read(MYSQL_STMT *stmt, bool *other)
 {
 	bool ok = stmt->mysql->methods->db_read_execute_response(stmt) == 0;
 
-	assert(mysql_stmt_field_count(stmt) == 0);
+	*other = ok && mysql_stmt_field_count(stmt) != 0;
 	return ok;
 }

@@ -23,9 +23,9 @@ struct prepared {
 	size_t                    count;
 };
 /* wide: an INSERT of VALUES is there for several rows, too. false: the statement is not known; the error's number and
- * text are filled in. */
-bool prepared_make(struct prepared *p, MYSQL *mysql, const char *sql, bool wide, unsigned *code, char *error,
-                   size_t error_size) MUST_CHECK;
+ * text are filled in. *other: the server made something else of it. */
+bool prepared_make(struct prepared *p, MYSQL *mysql, const char *sql, bool wide, bool *other, unsigned *code,
+                   char *error, size_t error_size) MUST_CHECK;
 const struct prepared_statement *prepared_find(const struct prepared *p, const char *sql); /* NULL: it was not made */
 void                             prepared_close(struct prepared *p);
 /* The first half of an execution that gives no rows, with all rows of the values. Other statements may be sent before
@@ -37,6 +37,7 @@ bool prepared_send_some(const struct prepared_statement *s, const struct values 
 size_t prepared_takes(const struct prepared_statement *s, size_t left);
 /* rows: as prepared_takes said; 1 behind prepared_send. */
 MYSQL_STMT *prepared_of(const struct prepared_statement *s, size_t rows);
-bool        prepared_read(MYSQL_STMT *stmt) MUST_CHECK;
+/* *other: it answers rows. */
+bool prepared_read(MYSQL_STMT *stmt, bool *other) MUST_CHECK;
 
 #endif

@@ -72,3 +72,14 @@ void statement_add(struct text *sql, enum statement name, const struct fill *fil
 	text_add(sql, at);
 	text_char(sql, ' ');
 }
+
+bool sql_is_read(const char *sql)
+{
+	sql += *sql == '(';
+	return strncmp(sql, "SELECT", 6) == 0 || strncmp(sql, "WITH", 4) == 0 || strncmp(sql, "SHOW", 4) == 0;
+}
+
+bool sql_is_causal(const char *sql)
+{
+	return strncmp(sql, "START", 5) == 0 || (sql_is_read(sql) && !strstr(sql, "FOR UPDATE"));
+}

@@ -38,7 +38,12 @@ void statement_add(struct text *sql, enum statement name, const struct fill *fil
 struct sql_block {
 	const char *name, *text; /* the text as it stands, with braces and question marks */
 	unsigned    flags;       /* of enum statement_flag */
+	unsigned    columns;     /* of the rows that it answers; 0: it answers none */
 };
 extern const struct sql_block statements[STATEMENT_COUNT];
+
+bool sql_is_read(const char *sql); /* it changes nothing, but for locks */
+/* It waits, on a node of a cluster, until what the others have committed is here, and it waits for no row. */
+bool sql_is_causal(const char *sql);
 
 #endif

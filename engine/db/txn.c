@@ -61,17 +61,25 @@ void txn_log(struct txn *t, const struct text *changes)
 	values_fini(&row);
 }
 
+static void verdict_read(void *arg, const struct db_row *row)
+{
+	int64_t *verdict = arg;
+
+	*verdict = db_int(row, 0);
+	if (*verdict < 0 || *verdict >= TXN_VERDICTS)
+		db_other(row);
+}
+
 static void compound_commit(struct txn *t)
 {
-	int64_t verdict = -1;
+	int64_t verdict = TXN_DONE;
 
 	if (t->sql.len > TXN_BYTES_MAX && !t->whole)
 		txn_refuse(t, TXN_TOO_LARGE);
 	if (!txn_goes_on(t))
 		return;
 	statement_add(&t->sql, TXN_FRAME_END, NULL);
-	t->result = db_text(t->db, t->sql.data, db_ints, &verdict);
-	assert(t->result != DB_OK || verdict >= 0);
+	t->result = db_query(t->db, t->sql.data, 1, verdict_read, &verdict);
 	if (t->result == DB_OK)
 		t->verdict = (enum txn_verdict)verdict;
 	if (t->verdict == TXN_FENCED)
@@ -130,7 +138,7 @@ static void step_send(struct txn *t, enum statement name, const struct fill *fil
 	} else {
 		text_reset(&t->sql);
 		statement_add(&t->sql, name, fill);
-		result = db_send(t->db, t->sql.data);
+		result = db_send(t->db, t->sql.data, block->columns);
 	}
 	if (result == DB_OK)
 		t->sent[t->sent_count++] = (struct txn_step){-1, TXN_DONE, each, arg};

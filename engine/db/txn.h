@@ -25,6 +25,7 @@ enum txn_verdict {
 	TXN_CLOSED,    /* the task is not open any more */
 	TXN_MISPLACED, /* units are not in the slots that a reservation names */
 	TXN_TOO_LARGE, /* more than TXN_BYTES_MAX, and not whole: nothing was sent */
+	TXN_VERDICTS,
 };
 /* TXN_BYTES_MAX: a larger compound is for its owner to divide; some 80,000 slots, well below the packet that the doctor
  * asks for (16 MiB). */

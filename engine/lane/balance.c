@@ -191,9 +191,14 @@ static void quotas_meet(struct lane *l)
 static void quota_read(void *arg, const struct db_row *row)
 {
 	struct quotas *q = arg;
-	struct quota  *quota = &q->list[db_int(row, 0)];
-	int64_t        limit = db_int(row, 1), has = qty_read(row, 2);
+	struct quota  *quota;
+	int64_t        at = db_int(row, 0), limit = db_int(row, 1), has = qty_read(row, 2);
 
+	if (at < 0 || at >= (int64_t)q->count) {
+		db_other(row);
+		return;
+	}
+	quota = &q->list[at];
 	quota->agreed = quota->limit == limit && quota->has == has;
 	quota->limit = limit;
 	quota->has = has;
@@ -257,6 +262,10 @@ static void balance_read(void *arg, const struct db_row *row)
 {
 	struct balance *p = balance_find(arg, (uint32_t)db_int(row, 0), (uint32_t)db_int(row, 1));
 
+	if (!p) {
+		db_other(row);
+		return;
+	}
 	p->own = db_int(row, 2);
 	p->total = db_int(row, 3);
 	p->own_row = db_int(row, 4) != 0;

@@ -157,7 +157,7 @@ static void order_ids_list(struct lane *l)
 
 static void order_id_met(void *lane, const struct db_row *row)
 {
-	id_met(lane, false, row->col[0]);
+	id_met(lane, false, db_word(row, 0));
 }
 
 static void movement_ids_list(struct lane *l)
@@ -167,7 +167,7 @@ static void movement_ids_list(struct lane *l)
 
 static void movement_id_met(void *lane, const struct db_row *row)
 {
-	id_met(lane, true, row->col[0]);
+	id_met(lane, true, db_word(row, 0));
 }
 
 /* ---- slots */
@@ -240,7 +240,7 @@ static void customer_met(void *lane, const struct db_row *row)
 {
 	struct lane *l = lane;
 	struct stuck seen = {.sku_id = (uint32_t)db_int(row, 1),
-	                     .location_id = (uint32_t)hash_bytes(row->col[0], row->len[0]),
+	                     .location_id = (uint32_t)hash_bytes(db_word(row, 0), row->len[0]),
 	                     .slot = CUSTOMER,
 	                     .mark = (uint32_t)db_int(row, 2),
 	                     .seen_ms = clock_ms()};
@@ -250,7 +250,7 @@ static void customer_met(void *lane, const struct db_row *row)
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
 
-		op->row_locked |= op->writes && op_has_row(l, op, row->col[0], seen.sku_id);
+		op->row_locked |= op->writes && op_has_row(l, op, db_word(row, 0), seen.sku_id);
 	}
 }
 
@@ -286,7 +286,7 @@ static void look_send(struct looks *k, enum statement name, void (*met)(void *la
 		return;
 	text_reset(&l->txn.sql);
 	statement_add(&l->txn.sql, name, &(struct fill){.rows = &l->rows, .slot = l->slot});
-	k->result = db_send(l->db, l->txn.sql.data);
+	k->result = db_send(l->db, l->txn.sql.data, statements[name].columns);
 	if (k->result == DB_OK)
 		k->met[k->count++] = met;
 }

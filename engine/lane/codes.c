@@ -8,7 +8,7 @@
 
 static void code_read(void *arg, const struct db_row *row)
 {
-	catalogue_sku_enter(arg, (uint32_t)db_int(row, 1), row->col[0], row->len[0]);
+	catalogue_sku_enter(arg, (uint32_t)db_int(row, 1), db_word(row, 0), row->len[0]);
 }
 
 /* Finds where those wait who lose units; true: the catalogue lacks such a location. */

@@ -23,7 +23,7 @@ enum db_result lane_ask(struct lane *l, enum statement name, const struct fill *
 	outbox_send(&l->outbox);
 	text_reset(&l->txn.sql);
 	statement_add(&l->txn.sql, name, fill);
-	return db_text(l->db, l->txn.sql.data, each, arg);
+	return db_query(l->db, l->txn.sql.data, statements[name].columns, each, arg);
 }
 
 static enum db_result statements_prepare(struct lane *l)

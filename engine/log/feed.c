@@ -239,7 +239,7 @@ static void names_ask(struct look *l, enum statement name, struct values *number
 
 static void sku_name_read(void *arg, const struct db_row *row)
 {
-	catalogue_sku_enter(arg, (uint32_t)db_int(row, 0), row->col[1], row->len[1]);
+	catalogue_sku_enter(arg, (uint32_t)db_int(row, 0), db_word(row, 1), row->len[1]);
 }
 
 /* Reads the names of skus and locations that the catalogue lacks. It may forget them at once, for another thread. */
@@ -277,7 +277,7 @@ static void key_name_read(void *arg, const struct db_row *row)
 	struct feed *f = arg;
 
 	f->keys = mem_reach(f->keys, f->keys_count, &f->keys_max, sizeof(*f->keys));
-	f->keys[f->keys_count++] = (struct key_name){(uint32_t)db_int(row, 0), mem_copy(row->col[1])};
+	f->keys[f->keys_count++] = (struct key_name){(uint32_t)db_int(row, 0), mem_copy(db_word(row, 1))};
 }
 
 /* A key without a name in the database, yet, has none in the page. */

@@ -42,6 +42,10 @@ static void writer_read(void *arg, const struct db_row *row)
 {
 	struct feed_merge *m = arg;
 
+	if (m->count > 0 && m->sources[m->count - 1].writer_id >= (uint64_t)db_int(row, 0)) {
+		db_other(row); /* they are looked for in this order */
+		return;
+	}
 	m->sources = mem_reach(m->sources, m->count, &m->max, sizeof(*m->sources));
 	m->sources[m->count++] = (struct feed_source){
 		.writer_id = (uint32_t)db_int(row, 0),
@@ -68,9 +72,9 @@ static void snapshot_begin(struct feed_merge *m, struct feed_log *before, const 
 	m->in_snapshot = true;
 	db_begin(m->db);
 	for (; m->result == DB_OK && sent < LENGTH(steps); sent += m->result == DB_OK)
-		m->result = db_send(m->db, statements[steps[sent].name].text);
+		m->result = db_send(m->db, statements[steps[sent].name].text, statements[steps[sent].name].columns);
 	if (m->result == DB_OK && ahead) {
-		m->result = db_send(m->db, ahead);
+		m->result = db_send(m->db, ahead, statements[FEED_STAMPS].columns);
 		m->ahead = m->result == DB_OK;
 	}
 	for (size_t i = 0; i < sent; i++) {
@@ -119,7 +123,7 @@ static void row_fill(struct event_row *r, const struct db_row *row)
 {
 	r->at = time_parse(row->col[2]);
 	r->len = row->len[3];
-	r->changes = memcpy(mem_alloc(r->len + 1), row->col[3], r->len);
+	r->changes = memcpy(mem_alloc(r->len + 1), db_word(row, 3), r->len);
 }
 
 /* A whole row of a range. */

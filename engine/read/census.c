@@ -31,10 +31,14 @@ static void count_read(void *arg, const struct db_row *row)
 static void webhooks_read(void *arg, const struct db_row *row)
 {
 	struct census         *counts = arg;
-	struct webhook_behind *to = &counts->webhooks[counts->webhooks_count++];
+	struct webhook_behind *to;
 
-	assert(counts->webhooks_count <= WEBHOOKS_TOLD && row->len[0] < sizeof(to->webhook_id));
-	memcpy(to->webhook_id, row->col[0], row->len[0] + 1);
+	if (counts->webhooks_count == WEBHOOKS_TOLD) {
+		db_other(row);
+		return;
+	}
+	to = &counts->webhooks[counts->webhooks_count++];
+	db_copy(row, 0, to->webhook_id, sizeof(to->webhook_id));
 	to->undelivered_ms = db_int(row, 1);
 }
 
@@ -144,7 +148,7 @@ static void left_read(void *arg, const struct db_row *row)
 	int64_t *taken = arg;
 
 	for (int c = 0; c < COUNTERS; c++)
-		if (strcmp(counter_name((enum counter)c), row->col[0]) == 0)
+		if (strcmp(counter_name((enum counter)c), db_word(row, 0)) == 0)
 			taken[c] += db_int(row, 1);
 }
 

@@ -77,7 +77,7 @@ static void totals_put(struct totals_reader *in, int64_t read_ms)
 
 static void code_read(void *arg, const struct db_row *row)
 {
-	catalogue_sku_enter(arg, (uint32_t)db_int(row, 1), row->col[0], row->len[0]);
+	catalogue_sku_enter(arg, (uint32_t)db_int(row, 1), db_word(row, 0), row->len[0]);
 }
 
 enum db_result skus_find(struct db *db, struct catalogue *c, struct op **ops, size_t count)
@@ -199,7 +199,7 @@ static void listed_read(void *arg, const struct db_row *row)
 
 	in->skus = mem_reach(in->skus, in->skus_count, &in->skus_max, sizeof(struct sku *));
 	in->skus[in->skus_count++] =
-		catalogue_sku_enter(in->catalogue, (uint32_t)db_int(row, 1), row->col[0], row->len[0]);
+		catalogue_sku_enter(in->catalogue, (uint32_t)db_int(row, 1), db_word(row, 0), row->len[0]);
 }
 
 static void threshold_read(void *arg, const struct db_row *row)

@@ -32,7 +32,7 @@ static void claim_read(void *arg, const struct db_row *row)
 			continue;
 		op->claim = mem_alloc(sizeof(*op->claim));
 		op->claim->task_id = r->task_id;
-		snprintf(op->claim->worker, sizeof(op->claim->worker), "%s", row->col[1]);
+		db_copy(row, 1, op->claim->worker, sizeof(op->claim->worker));
 		op->claim->lease_until = time_parse(row->col[2]);
 	}
 }

@@ -193,7 +193,7 @@ static void part_read(void *arg, const struct db_row *row)
 		struct op *op = l->batch.ops[i];
 
 		if (op->outcome == OVER_RETURNED && op->other->reservation_id == (uint64_t)db_int(row, 0))
-			part_name(&op->move, row->col[1]);
+			part_name(&op->move, db_word(row, 1));
 	}
 }
 

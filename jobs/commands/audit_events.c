@@ -359,7 +359,7 @@ static void row_read(void *arg, const struct db_row *row)
 {
 	struct rows_reader *in = arg;
 
-	if (!in->row.there || strcmp(in->row.id, row->col[0]) != 0) {
+	if (!in->row.there || strcmp(in->row.id, db_word(row, 0)) != 0) {
 		row_end(in);
 		in->row = (struct audited){.state = (int)db_int(row, 1),
 		                           .changed = db_int(row, 2),
@@ -367,7 +367,7 @@ static void row_read(void *arg, const struct db_row *row)
 		                           .number_us = (db_int(row, 4) >> 19) * 250,
 		                           .expires_at = in->is_movement ? 0 : time_parse(row->col[8]),
 		                           .there = true};
-		snprintf(in->row.id, sizeof(in->row.id), "%s", row->col[0]);
+		db_copy(row, 0, in->row.id, sizeof(in->row.id));
 	}
 	in->row.lines += line_sum((uint64_t)db_int(row, 5), (uint64_t)db_int(row, 6), db_int(row, 7));
 }

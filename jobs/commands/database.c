@@ -127,7 +127,8 @@ static bool wait_for(struct db *db)
 	int64_t until = clock_ms() + START_WAIT_MS;
 
 	while (!db_connect(db)) {
-		if (db_refused(db) || db_misfits(db) || clock_ms() > until || asked_to_end())
+		if (db_refused(db) || db_misfits(db) || db_has_answered_other(db) || clock_ms() > until ||
+		    asked_to_end())
 			return false;
 		usleep(200000);
 	}
@@ -199,6 +200,13 @@ static void hosts_examine(struct database *database, struct db *db)
 		            (long long)(most_ms - least_ms), NODES_APART_MS);
 }
 
+static int not_there(const struct db *db)
+{
+	if (db_has_answered_other(db))
+		return say_status(EXIT_UNAVAILABLE, "%s", db_error(db));
+	return say_status(EXIT_UNAVAILABLE, "the database is not there: %s", db_error(db));
+}
+
 static int schema_look(struct database *database, struct db *db)
 {
 	struct db *own;
@@ -210,8 +218,7 @@ static int schema_look(struct database *database, struct db *db)
 	source_schema_set(database->source, schema_latest());
 	own = db_new(database->source);
 	if (!wait_for(own))
-		status = db_misfits(own) ? say_status(EXIT_CONFIG, "%s", db_error(own))
-		                         : say_status(EXIT_UNAVAILABLE, "the database is not there: %s", db_error(own));
+		status = db_misfits(own) ? say_status(EXIT_CONFIG, "%s", db_error(own)) : not_there(own);
 	db_free(own);
 	return status;
 }

@@ -133,12 +133,12 @@ static const struct table tables[] = {
 
 static void thing_see(struct csv *x, const struct db_row *row)
 {
-	if (x->table->by_code ? strcmp(x->after_code, row->col[0]) == 0 : x->after_id == db_int(row, 0))
+	if (x->table->by_code ? strcmp(x->after_code, db_word(row, 0)) == 0 : x->after_id == db_int(row, 0))
 		return;
 	x->seen++;
 	x->after_id = x->table->by_code ? 0 : db_int(row, 0);
 	if (x->table->by_code)
-		snprintf(x->after_code, sizeof(x->after_code), "%s", row->col[0]);
+		db_copy(row, 0, x->after_code, sizeof(x->after_code));
 }
 
 static void row_read(void *arg, const struct db_row *row)

@@ -73,7 +73,7 @@ static enum db_result number_find(struct db *db, enum statement name, int64_t *n
 static void lines_print(void *arg, const struct db_row *row)
 {
 	(void)arg;
-	fprintf(stderr, "%s\n%s\n", row->col[0], row->col[1]);
+	fprintf(stderr, "%s\n%s\n", db_word(row, 0), db_word(row, 1));
 }
 
 static int trouble(struct db *db)
@@ -216,9 +216,9 @@ static void waits_read(void *arg, const struct db_row *row)
 {
 	struct waits *w = arg;
 
-	if (strcasecmp(row->col[0], "Innodb_row_lock_waits") == 0)
+	if (strcasecmp(db_word(row, 0), "Innodb_row_lock_waits") == 0)
 		w->count = db_int(row, 1);
-	if (strcasecmp(row->col[0], "Innodb_row_lock_time") == 0)
+	if (strcasecmp(db_word(row, 0), "Innodb_row_lock_time") == 0)
 		w->ms = db_int(row, 1);
 }
 

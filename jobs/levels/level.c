@@ -38,7 +38,10 @@ static void found_read(void *arg, const struct db_row *row)
 	struct look *l = arg;
 	enum level   told = row->col[3] ? (enum level)db_int(row, 3) : LEVEL_ABOVE;
 
-	assert(l->count < PAGE);
+	if (l->count == PAGE) {
+		db_other(row);
+		return;
+	}
 	l->list[l->count++] = (struct found){
 		.sku_id = (uint32_t)db_int(row, 0),
 		.location_id = (uint32_t)db_int(row, 1),
@@ -165,7 +168,8 @@ static enum db_result page_look(struct db *db, struct watch_claim *claim, struct
 		result = look_read(db, rows, &look[1]);
 	if (result != DB_OK)
 		return result;
-	assert(look[0].count == look[1].count);
+	if (look[0].count != look[1].count) /* each spot has a row in both */
+		return db_answered_other(db, true);
 	crossed = mem_alloc(PAGE * sizeof(*crossed));
 	for (size_t i = 0; i < look[1].count; i++) {
 		const struct found *b = &look[1].list[i];
@@ -259,7 +263,10 @@ static void units_read(void *arg, const struct db_row *row)
 {
 	struct units *in = arg;
 
-	assert(in->count < PAGE);
+	if (in->count == PAGE) {
+		db_other(row);
+		return;
+	}
 	in->list[in->count++] =
 		(struct event_units){(uint32_t)db_int(row, 0), db_int(row, 1), db_int(row, 2), db_int(row, 3)};
 }

@@ -42,15 +42,20 @@ struct arrivals {
 static void arrival_read(void *arg, const struct db_row *row)
 {
 	struct arrivals *in = arg;
-	struct arrival  *a = &in->list[in->count++];
+	struct arrival  *a;
 
+	if (in->count == LENGTH(in->list)) {
+		db_other(row);
+		return;
+	}
+	a = &in->list[in->count++];
 	*a = (struct arrival){
 		.movement_no = (uint64_t)db_int(row, 0),
-		.sku = catalogue_sku_enter(in->catalogue, (uint32_t)db_int(row, 1), row->col[6], row->len[6]),
+		.sku = catalogue_sku_enter(in->catalogue, (uint32_t)db_int(row, 1), db_word(row, 6), row->len[6]),
 		.from_id = (uint32_t)db_int(row, 2),
 		.to_id = (uint32_t)db_int(row, 3),
 		.left = db_int(row, 4)};
-	snprintf(a->movement_id, sizeof(a->movement_id), "%s", row->col[5]);
+	db_copy(row, 5, a->movement_id, sizeof(a->movement_id));
 }
 
 static struct fill fill_of(const struct arrival *a, int64_t units, int64_t filled)

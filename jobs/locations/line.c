@@ -7,14 +7,19 @@
 
 struct waiters {
 	struct line_waiter *list;
-	size_t              count;
+	size_t              count, max;
 };
 
 static void waiter_read(void *arg, const struct db_row *row)
 {
 	struct waiters     *in = arg;
-	struct line_waiter *to = &in->list[in->count++];
+	struct line_waiter *to;
 
+	if (in->count == in->max) {
+		db_other(row);
+		return;
+	}
+	to = &in->list[in->count++];
 	*to = (struct line_waiter){.place = {.location_id = (uint32_t)db_int(row, 0),
 	                                     .held = db_int(row, 1) != 0,
 	                                     .waits_since = time_parse(row->col[2]),
@@ -22,8 +27,8 @@ static void waiter_read(void *arg, const struct db_row *row)
 	                                     .reservation_id = (uint64_t)db_int(row, 4)},
 	                           .qty = qty_read(row, 6),
 	                           .state = (enum reservation_state)db_int(row, 7)};
-	snprintf(to->order_id, sizeof(to->order_id), "%s", row->col[5]);
-	snprintf(to->location, sizeof(to->location), "%s", row->col[8]);
+	db_copy(row, 5, to->order_id, sizeof(to->order_id));
+	db_copy(row, 8, to->location, sizeof(to->location));
 }
 
 static void sku_read(void *arg, const struct db_row *row)
@@ -34,7 +39,7 @@ static void sku_read(void *arg, const struct db_row *row)
 enum db_result line_list(struct db *db, const char *sku, const char *location, const struct line_place *after,
                          struct line_waiter *list, size_t max, size_t *count, enum outcome *outcome)
 {
-	struct waiters      in = {.list = list};
+	struct waiters      in = {.list = list, .max = max};
 	struct values       codes = {0};
 	struct location_row at = {.is = {.location_id = UINT32_MAX}};
 	int64_t             sku_id = 0;

@@ -19,14 +19,18 @@ static void location_read(void *arg, const struct db_row *row)
 	struct locations_found *in = arg;
 	struct location_row    *to;
 
-	if (in->count == in->max || row->len[1] > LOCATION_MAX || row->len[5] > LOCATION_MAX)
+	if (in->count == in->max) {
+		db_other(row);
+		return;
+	}
+	if (row->len[1] > LOCATION_MAX || row->len[5] > LOCATION_MAX)
 		return; /* longer by damage alone */
 	to = &in->list[in->count++];
 	*to = (struct location_row){.is = {.location_id = (uint32_t)db_int(row, 0),
 	                                   .kind = (uint8_t)db_int(row, 2),
 	                                   .expected_at = time_parse(row->col[3]),
 	                                   .waits_at = (uint32_t)db_int(row, 4)}};
-	memcpy(to->is.code, row->col[1], row->len[1]);
+	memcpy(to->is.code, db_word(row, 1), row->len[1]);
 	if (row->col[5])
 		memcpy(to->waits_at, row->col[5], row->len[5]);
 }

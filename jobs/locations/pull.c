@@ -46,6 +46,10 @@ static void found_read(void *arg, const struct db_row *row)
 {
 	struct founds *in = arg;
 
+	if (in->count == LENGTH(in->list)) {
+		db_other(row);
+		return;
+	}
 	in->list[in->count++] =
 		(struct found){(uint32_t)db_int(row, 0), (uint32_t)db_int(row, 1), (uint32_t)db_int(row, 2)};
 }

@@ -63,14 +63,18 @@ void webhook_read(void *webhooks, const struct db_row *row)
 	struct webhooks *in = webhooks;
 	struct webhook  *w;
 
+	if (in->most > 0 && in->count == in->most) {
+		db_other(row);
+		return;
+	}
 	in->list = mem_reach(in->list, in->count, &in->max, sizeof(*in->list));
 	w = &in->list[in->count++];
-	*w = (struct webhook){.url = mem_copy(row->col[1]),
+	*w = (struct webhook){.url = mem_copy(db_word(row, 1)),
 	                      .types = mem_copy(row->col[2]),
 	                      .from_oldest = db_int(row, 3) != 0,
 	                      .parallel = parallel_read(row, 4),
 	                      .created_at = time_parse(row->col[5]),
-	                      .secrets = {mem_copy(row->col[6]), mem_copy(row->col[7]), mem_copy(row->col[22])},
+	                      .secrets = {mem_copy(db_word(row, 6)), mem_copy(row->col[7]), mem_copy(row->col[22])},
 	                      .rotated_at = time_parse(row->col[8]),
 	                      .state = (enum webhook_state)db_int(row, 9),
 	                      .version = db_int(row, 10),
@@ -95,7 +99,7 @@ void webhook_read(void *webhooks, const struct db_row *row)
 
 enum db_result webhook_find(struct db *db, const char *webhook_id, struct webhook *out, enum outcome *outcome)
 {
-	struct webhooks in = {out, 0, 1};
+	struct webhooks in = {out, 0, 1, 1};
 	enum db_result  result;
 
 	webhook_fini(out);
@@ -106,7 +110,7 @@ enum db_result webhook_find(struct db *db, const char *webhook_id, struct webhoo
 
 enum db_result webhook_list(struct db *db, const char *after, struct webhook *list, size_t max, size_t *count)
 {
-	struct webhooks in = {list, 0, max};
+	struct webhooks in = {list, 0, max, max};
 	enum db_result  result =
 		db_ask(db, WEBHOOK_LIST, &(struct fill){.after_code = after, .limit = (int64_t)max}, webhook_read, &in);
 

@@ -52,6 +52,7 @@ void webhook_fini(struct webhook *w);
 struct webhooks {
 	struct webhook *list;
 	size_t          count, max;
+	size_t          most; /* that were asked for; 0: all */
 };
 /* For db_ask of a statement that selects {webhook_columns}: adds a row to the struct webhooks, whose list is the
  * caller's, and grows where it is full. */

@@ -241,6 +241,9 @@ Test(claim, passes_over_locked_rows)
 		claim_with(&sql, TASK_SETTLE, limit, "COMMIT;", "/* not yet */ ");
 		cr_assert_eq(db_text(s.db, sql.data, claimed_read, &c), DB_OK, "%s", db_error(s.db));
 		cr_expect_eq(c.orders, limit < 68 ? limit : 68, "a claim of %d took %lld", limit, (long long)c.orders);
+		cr_expect_eq(
+			scratch_number(s.db, "SELECT COUNT(*) FROM reservation WHERE task_id > 0 AND attempts = 1"),
+			c.orders);
 		cr_expect_eq(scratch_number(third,
 		                            "SELECT COUNT(*) FROM (SELECT 1 FROM reservation FORCE INDEX (PRIMARY)"
 		                            " WHERE state = 2 FOR UPDATE SKIP LOCKED) x"),

@@ -42,6 +42,31 @@ Test(reap, reap)
 	     "sku      A                    -> available=7 on_hand=7");
 }
 
+/* A worker renews its lease between the look and the reaping: it keeps its orders. */
+Test(reap, a_worker_that_renews_at_that_instant)
+{
+	struct proxy *proxy;
+
+	flow_begin();
+	proxy = proxy_open(flow_scratch());
+	flow_steps("serve    --lanes 1",
+	           "receipt  A +1                 -> 201",
+	           "reserve  R1 A=1 confirm=true  -> 201",
+	           "claim    settle a lease=10    -> 201 orders=R1",
+	           "tick     20");
+	proxy_arm(proxy, BREACH_WAIT, "UPDATE job_task SET state =");
+	flow_step("start P reap");
+	cr_expect(proxy_struck(proxy));
+	flow_step("heartbeat 1 lease=60              -> 200");
+	proxy_go_on(proxy);
+	flow_steps("end      P                    -> 0",
+	           "task     1                    -> open",
+	           "complete 1                    -> completed=1",
+	           "run      audit                -> 0");
+	flow_end();
+	proxy_close(proxy);
+}
+
 /* For programs: an object for each task, or for all of it. */
 Test(reap, prints_json)
 {

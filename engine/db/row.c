@@ -1,0 +1,87 @@
+/* row.c - see row.h. */
+#include "engine/db/row.h"
+#include "engine/base/clock.h"
+#include "engine/db/values.h"
+
+#include <errno.h>
+#include <mysql.h>
+#include <stdlib.h>
+#include <string.h>
+
+void db_other(const struct db_row *row)
+{
+	*row->other = true;
+}
+
+int64_t db_int(const struct db_row *row, unsigned column)
+{
+	const char *from = row->col[column];
+	char       *end;
+	int64_t     number;
+
+	assert(column < row->columns);
+	if (!from)
+		return 0;
+	errno = 0;
+	number = strtoll(from, &end, 10);
+	if (end == from || errno == ERANGE)
+		db_other(row);
+	return number;
+}
+
+const char *db_word(const struct db_row *row, unsigned column)
+{
+	assert(column < row->columns);
+	if (row->col[column])
+		return row->col[column];
+	db_other(row);
+	return "";
+}
+
+void db_copy(const struct db_row *row, unsigned column, char *to, size_t size)
+{
+	assert(column < row->columns);
+	*to = '\0';
+	if (!row->col[column] || row->len[column] >= size)
+		db_other(row);
+	else
+		memcpy(to, row->col[column], row->len[column] + 1);
+}
+
+void db_ints(void *arg, const struct db_row *row)
+{
+	for (unsigned i = 0; i < row->columns; i++)
+		((int64_t *)arg)[i] = db_int(row, i);
+}
+
+void db_numbers(void *arg, const struct db_row *row)
+{
+	struct value numbers[VALUES_COLUMNS_MAX];
+
+	assert(row->columns <= LENGTH(numbers)); /* a statement's, not the server's */
+	for (unsigned i = 0; i < row->columns; i++)
+		numbers[i] = V_INT(db_int(row, i));
+	values_add(arg, numbers, row->columns);
+}
+
+void db_time(void *arg, const struct db_row *row)
+{
+	int64_t at = time_parse(row->col[0]);
+
+	if (at == TIME_NONE)
+		db_other(row);
+	else
+		*(int64_t *)arg = at;
+}
+
+const char *db_column(const struct db_row *row, unsigned column)
+{
+	assert(column < row->columns);
+	return ((const MYSQL_FIELD *)row->fields)[column].name;
+}
+
+bool db_is_number(const struct db_row *row, unsigned column)
+{
+	assert(column < row->columns);
+	return IS_NUM(((const MYSQL_FIELD *)row->fields)[column].type);
+}
