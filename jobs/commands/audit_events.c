@@ -368,6 +368,10 @@ static void row_read(void *arg, const struct db_row *row)
 		                           .expires_at = in->is_movement ? 0 : time_parse(row->col[8]),
 		                           .there = true};
 		db_copy(row, 0, in->row.id, sizeof(in->row.id));
+		if (in->row.created_us > INT64_MAX - SECOND_US) {
+			db_other(row);
+			in->row.created_us = 0;
+		}
 	}
 	in->row.lines += line_sum((uint64_t)db_int(row, 5), (uint64_t)db_int(row, 6), db_int(row, 7));
 }
@@ -414,10 +418,11 @@ static enum db_result rows_walk(struct events_audit *a, bool is_movement, int64_
 	for (; result == DB_OK && page.keys == KEYS; low = page.last) {
 		result = db_ask(a->db, find, &(struct fill){.after_id = low, .limit = KEYS}, db_ints, &page);
 		if (result == DB_OK && page.keys > 0)
-			result = db_ask(
-				a->db, read,
-				&(struct fill){.after_id = low, .until_id = page.last, .stamp_min = a->log.since + 1},
-				row_read, &in);
+			result = db_ask(a->db, read,
+			                &(struct fill){.after_id = low,
+			                               .until_id = page.last,
+			                               .stamp_min = a->log.since + (a->log.since < INT64_MAX)},
+			                row_read, &in);
 		if (result == DB_OK)
 			row_end(&in);
 	}
@@ -550,7 +555,7 @@ static enum db_result pass_run(struct events_audit *a)
 	a->walk = event_walk_new(a->db, row_fold, a);
 	result = event_walk(a->walk);
 	/* A movement gets its number before its transaction, from a clock of the process: a minute is ample. */
-	since_tick = (a->log.since - 60 * SECOND_US) / 250;
+	since_tick = a->log.since > 60 * SECOND_US ? (a->log.since - 60 * SECOND_US) / 250 : 0;
 	if (since_tick > INT64_MAX >> 19) /* a clock that is ages ahead */
 		since_tick = INT64_MAX >> 19;
 	if (result == DB_OK && !a->walk->overtaken)

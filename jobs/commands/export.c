@@ -15,6 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define UNITS_MAX (INT64_MAX / 2)
+
 enum { PAGE = 500 };
 
 struct csv {
@@ -66,6 +68,17 @@ static void time_put(struct text *to, const char *datetime)
 	text_char(to, ',');
 	if (datetime)
 		time_write(to, time_parse(datetime));
+}
+
+/* No right database has sums beyond UNITS_MAX: two of them still fit into a number. */
+static void units_add(int64_t *units, const struct db_row *row, unsigned column)
+{
+	int64_t sum;
+
+	if (!__builtin_add_overflow(*units, db_int(row, column), &sum) && sum <= UNITS_MAX && sum >= -UNITS_MAX)
+		*units = sum;
+	else
+		db_other(row);
 }
 
 static void line_end(struct csv *x)
@@ -159,7 +172,7 @@ static void row_read(void *arg, const struct db_row *row)
 		x->promised = x->table->sums && db_int(row, 2) == PLACE_INCOMING;
 	}
 	for (unsigned i = 0; i < x->table->units; i++)
-		x->units[i] += db_int(row, first + i);
+		units_add(&x->units[i], row, first + i);
 }
 
 static int export_act(struct db *db, void *arg)
