@@ -2,7 +2,7 @@
 """Says which tests cover which file: runs each suite by itself on a program that counts what it runs, and writes the table at
 the end of tests/README.md.
 
-    make coverage                     a quarter of an hour, clang 14
+    make coverage                     half an hour, clang 14
     tests/coverage.py --build DIR     the programs of clang with -fprofile-instr-generate -fcoverage-mapping
 
 A file's suites are those that count most for it: each piece of its code that runs gives one point, shared by the suites that
