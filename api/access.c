@@ -1,5 +1,5 @@
 /* access.c - see access.h. Lines of the access log are kept for a tenth of a second, or up to 64 KiB, and written at
- * once. Where they go to a pipe whose reader is slow, up to 4 MiB are kept; what comes then is counted and lost. */
+ * once. For a pipe with a slow reader up to 4 MiB of lines are kept. Further lines are dropped and counted. */
 #include "api/access.h"
 #include "api/request.h"
 #include "engine/base/clock.h"
@@ -44,7 +44,7 @@ struct access_note {
 
 /* ---- the file */
 
-/* O_NONBLOCK: a FIFO that nobody reads cannot be opened, instead of being waited for. */
+/* O_NONBLOCK: to open a FIFO without a reader fails at once. */
 static bool file_open(struct access *a)
 {
 	a->fd = strcmp(a->options.file, "-") == 0

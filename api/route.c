@@ -256,7 +256,7 @@ uint64_t route_takes(struct requests *all, struct asked *asked)
 	return body_max(all, route) * 2;
 }
 
-/* The body of a call that is made; false: already answered. What came in chunks is measured by whoever reads it. */
+/* The body of a call that is made; false: already answered. The reader of the body measures what came in chunks. */
 static bool body_fits(struct request *r)
 {
 	char detail[80];

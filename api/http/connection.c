@@ -219,7 +219,7 @@ static void ask(struct connection *c, char *bytes)
 	http1_begin(c);
 }
 
-/* A request whose body is still on its way is judged once, when its head has ended: a stranger's body takes no room. */
+/* Judges a request once, at the end of its head, while the body is on its way: the body of a stranger takes no room. */
 static bool is_taken(struct connection *c, char *bytes)
 {
 	struct asked asked;

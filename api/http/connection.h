@@ -8,9 +8,9 @@
  *                                                     └─▶ LEAVING: the last answer was given; further bytes are
  *                                                         thrown away until the client has closed, too
  *
- * An unclear request (http1.h) is refused, and its connection ends. So is one whose head says that it will be refused,
- * before its body is taken. While a request waits for its answer the connection
- * reads nothing, so a client that sends on is held up by its own socket. One thread: the loop's. */
+ * An unclear request (http1.h) is refused, and its connection ends. A request that its head already rules out is
+ * refused before its body is taken. While a request waits for its answer the connection reads nothing, so a client that
+ * sends on is held up by its own socket. One thread: the loop's. */
 #ifndef CONNECTION_H
 #define CONNECTION_H
 
@@ -30,7 +30,7 @@ struct handle {
 	uint64_t           generation;
 };
 
-/* A request whose last byte has come, or whose head has. All of it lives until the request is answered or the callee
+/* A request that has come whole, or the head of one. All of it lives until the request is answered or the callee
  * returns, and may be written over; the values of headers and the target are read again when the body has come. */
 struct asked {
 	struct handle       from; /* of a request that is answered */
