@@ -174,9 +174,9 @@ $(B)/test: $(TESTS:%.c=$(B)/obj/%.o) $(OBJECTS) $(B)/obj/commands.o
 	$(link) -lcriterion
 $(B)/bench-holdfast: $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/bench/*.c)) $(filter $(B)/obj/engine/%,$(OBJECTS)) $(filter $(B)/obj/schema/%,$(OBJECTS))
 	$(link) -levent_extra -lm
-# libFuzzer brings the main; what is beside the targets in their folder belongs to each of them.
+# libFuzzer brings the main; what is beside the targets in their folder belongs to each of them, and so does the impostor.
 $(B)/fuzz/%: $(B)/obj/tests/fuzz/fuzz_%.o $(patsubst %.c,$(B)/obj/%.o,$(filter-out tests/fuzz/fuzz_%,$(wildcard tests/fuzz/*.c))) \
-             $(OBJECTS) $(B)/obj/commands.o
+             $(B)/obj/tests/kit/impostor.o $(OBJECTS) $(B)/obj/commands.o
 	$(link) -fsanitize=fuzzer
 # main.c without its main: the tests run commands of the program in-process where they look inside.
 $(B)/obj/commands.o: main.c $(GEN)

@@ -525,7 +525,8 @@ static void *lane_main(void *arg)
 	while (batch_take(l)) {
 		atomic_store(&l->working_since_ms, clock_ms());
 		storage_probe(l);
-		if (!db_connected(l->db) && !lane_connect(l) && db_full(l->db)) {
+		if (!db_connected(l->db) && !lane_connect(l) &&
+		    (db_full(l->db) || storage_is_full(l->shared->source))) {
 			l->batch.writing = false;
 			writers_answer(l, STORAGE_FULL);
 		} else if (!db_connected(l->db)) {
