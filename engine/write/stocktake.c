@@ -40,14 +40,18 @@ static void slot_read(void *arg, const struct db_row *row)
 {
 	struct slot_rows *s = arg;
 
-	s->list = mem_reach(s->list, s->count, &s->max, sizeof(*s->list));
-	s->list[s->count++] = (struct slot_row){
+	struct slot_row r = {
 		.sku_id = (uint32_t)db_int(row, 0),
 		.location_id = (uint32_t)db_int(row, 1),
 		.slot = (uint16_t)db_int(row, 2),
 		.available = db_int(row, 3),
 		.reserved = db_int(row, 4),
 	};
+
+	if (r.available < 0 || r.available > QTY_MAX || r.reserved < 0 || r.reserved > QTY_MAX)
+		db_other(row); /* damaged: what is decided rests on sums of these */
+	s->list = mem_reach(s->list, s->count, &s->max, sizeof(*s->list));
+	s->list[s->count++] = r;
 }
 
 static void promise_read(void *arg, const struct db_row *row)
@@ -395,7 +399,7 @@ static void line_spread(struct lane *l, const struct op *op, const struct line *
 		if (r->change < 0 || r->lost > 0)
 			movement_line_row(lines, op, line, r->slot, r->change - r->lost);
 	}
-	assert(left == 0);
+	assert(left == 0); /* no slot has less than none (slot_read), and together they have it (counted_decide) */
 }
 
 /* Marks the slots that have what orders lose. */
