@@ -667,3 +667,33 @@ Test(damaged, units_of_any_number)
 	tables_restore(&tables, NULL);
 	flow_end();
 }
+
+/* Orders whose lines are gone: what needs some of them is refused. */
+Test(damaged, orders_without_lines)
+{
+	static struct names tables;
+
+	flow_begin();
+	flow_steps("receipt A +100 -> 201",
+	           "race 1*6 reserve R# A=1 confirm=true -> 6x 201",
+	           "race 1*7 reserve H# A=1 ttl=60 -> 7x 201");
+	tables_keep(&tables);
+	flow_steps("sql DELETE FROM reservation_line -> ",
+	           "get R0 -> confirmed lines=0",
+	           "raw POST /v1/reservations/R1/settle {} -> 503 busy",
+	           "release R2 -> released",
+	           "reserve N3 A=1 replaces=R3 confirm=true -> 201",
+	           "split R4 S4 A=1 -> 422 not_in_order",
+	           "confirm H0 -> confirmed",
+	           "reserve N4 A=1 replaces=H4 -> 201",
+	           "claim settle w limit=1 -> 201 orders=R0",
+	           "complete 1",
+	           "run work settle --once",
+	           "tick 61",
+	           "confirm H5 reacquire -> confirmed",
+	           "reserve N6 A=500 -> 409 short",
+	           "run work expire --once",
+	           "get R2 -> released");
+	tables_restore(&tables, NULL);
+	flow_end();
+}
