@@ -58,7 +58,7 @@ static void lines_share(struct shares *s, const struct line *lines, size_t count
 
 void promise_end(struct shares *s, const struct reservation *of, const struct line *lines, size_t count)
 {
-	assert(count <= of->lines_count);
+	assert(count <= of->lines_count); /* its own lines, or those of a part, each of which it has (split_decide) */
 	lines_share(s, lines, count, true);
 	portions_lower(&s->customers, of->customer, lines, count);
 }

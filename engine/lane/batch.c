@@ -288,6 +288,7 @@ static void ids_enter(struct lane *l, size_t at)
 {
 	const struct op *op = l->batch.ops[at];
 
+	/* batch_fill ends a batch ahead of a twin, and at BATCH_OPS (l->limit). */
 	assert(at < BATCH_OPS && *id_place(l, op_traits[op->kind].of_movement, op->id, op->id_hash) == 0);
 	*id_place(l, op_traits[op->kind].of_movement, op->id, op->id_hash) = (uint16_t)(at * 2 + 1);
 	if (op->other_id)

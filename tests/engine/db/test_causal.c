@@ -120,7 +120,8 @@ static const struct {
          " txn_enter promise_unwaited slots_lower slots_raise arrival_tell arrival_move arrival_close arrival_lower "
          "promise_lower reservation_serve reservation_serve_last waiting_served reservation_kick reservation_settle "
          "reservation_expire level_make task_take_up "
-         "task_take_up_orders task_completed task_failed task_fail task_give_back task_put_off task_give_back_held "
+         "task_take_up_orders task_completed task_failed task_fail task_uncharge task_give_back task_put_off "
+         "task_give_back_held "
          "task_mark_returned task_heartbeat purge_rows purge_customers purge_nothing_had purge_lines purge_notes "
          "purge_shorts purge_holds purge_returned purge_splits "},
 	{"A row that nobody else writes: of its own process, writer or deliverer.",
