@@ -12,6 +12,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
+#include "engine/base/thread.h"
 #include "engine/busy.h"
 #include "engine/db/retry.h"
 #include "engine/log/feed.h"
@@ -23,11 +24,11 @@
 #include <unistd.h>
 
 enum {
-	LOOK_MS = 100,        /* between two looks at the log, while somebody waits */
-	SLICE_OPS = 256,      /* answers given together .. */
-	SLICE_MS = 5,         /* .. so long after the last ones */
-	CLOSED_US = 1000,     /* a closed queue does not wait */
-	QUIET_S = 5,          /* longest silence of the server: meanwhile nobody's wait ends */
+	LOOK_MS = 100,    /* between two looks at the log, while somebody waits */
+	SLICE_OPS = 256,  /* answers given together .. */
+	SLICE_MS = 5,     /* .. so long after the last ones */
+	CLOSED_US = 1000, /* a closed queue does not wait */
+	QUIET_S = 5,      /* longest silence of the server: meanwhile nobody's wait ends */
 };
 
 struct group {
@@ -270,9 +271,9 @@ static bool succeeded(struct follower *f, enum db_result result)
 /* Groups that wait go on waiting. Others are given up as every read is. */
 static void group_failed(struct follower *f, struct group *g, enum db_result result)
 {
-	bool lost = (result == DB_ERROR && f->errors >= RETRY_ERRORS) ||
-	            (!db_connected(f->db) && db_other_schema(f->db));
-	bool away = result == DB_AWAY || result == DB_UNKNOWN;
+	bool lost =
+		(result == DB_ERROR && f->errors >= RETRY_ERRORS) || (!db_connected(f->db) && db_other_schema(f->db));
+	bool        away = result == DB_AWAY || result == DB_UNKNOWN;
 	struct op **place = &g->first;
 
 	if (g->waits)
@@ -468,7 +469,6 @@ static void *follow_main(void *arg)
 struct follower *follow_open(struct shared *shared, size_t waiting_max)
 {
 	struct follower *f = mem_alloc(sizeof(*f));
-	int              error;
 
 	f->waiting_max = waiting_max;
 	f->db = db_new(shared->source);
@@ -477,8 +477,7 @@ struct follower *follow_open(struct shared *shared, size_t waiting_max)
 	f->last = &f->groups;
 	queue_init(&f->queue);
 	outbox_init(&f->told);
-	error = pthread_create(&f->thread, NULL, follow_main, f);
-	assert(error == 0);
+	thread_start(&f->thread, follow_main, f);
 	return f;
 }
 

@@ -5,6 +5,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
+#include "engine/base/thread.h"
 #include "engine/busy.h"
 #include "engine/db/retry.h"
 #include "engine/db/writer.h"
@@ -226,7 +227,6 @@ static void *reader_main(void *arg)
 struct reader *reader_open(struct shared *shared, enum answerer by)
 {
 	struct reader *r = mem_alloc(sizeof(*r));
-	int            error;
 
 	r->shared = shared;
 	r->by = by;
@@ -234,8 +234,7 @@ struct reader *reader_open(struct shared *shared, enum answerer by)
 	db_silence_set(r->db, by == BY_READER ? SILENCE_S : COUNT_S);
 	queue_init(&r->queue);
 	outbox_init(&r->outbox);
-	error = pthread_create(&r->thread, NULL, reader_main, r);
-	assert(error == 0);
+	thread_start(&r->thread, reader_main, r);
 	return r;
 }
 
