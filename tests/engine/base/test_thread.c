@@ -58,8 +58,9 @@ Test(thread, refused_at_the_start)
 		int         status = limited(SERVE, RLIMIT_STACK, stack_tb[i] << 40, &said);
 		const char *line = strstr(said.data, "level=error event=no_thread why=\"");
 
-		cr_expect(status == EXIT_UNAVAILABLE && line && !strstr(line + 1, "event=no_"), "%d TB: status %d\n%s",
-		          (int)stack_tb[i], status, said.data);
+		cr_expect(status == EXIT_UNAVAILABLE && line &&
+		                  !strstr(line + strlen("level=error event="), "event=no_"),
+		          "%d TB: status %d\n%s", (int)stack_tb[i], status, said.data);
 	}
 	text_fini(&said);
 	flow_end();
@@ -91,7 +92,7 @@ Test(thread, no_descriptor_at_the_start)
 		const char *line = strstr(said.data, "level=error event=no_descriptor why=\"");
 
 		cr_expect(status == EXIT_CONFIG && line && strstr(line, "raise the limit of open files") &&
-		                  !strstr(line + 1, "event=no_"),
+		                  !strstr(line + strlen("level=error event="), "event=no_"),
 		          "%d files: status %d\n%s", (int)files, status, said.data);
 	}
 	text_fini(&said);
