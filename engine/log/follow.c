@@ -147,11 +147,18 @@ static void tell(struct follower *f, struct group *g, struct op **place, enum ou
 	outbox_put(&f->told, op);
 }
 
+/* Nothing in the page is no answer for the reader: it waits, or looks on in the pages behind this one. */
+static bool stays(const struct follower *f, const struct group *g, const struct op *op)
+{
+	return g->waits || (!atomic_load(&f->ends) && clock_ms() < op->arrived_ms + LOOK_ON_MS);
+}
+
 /* Those for whom the page has nothing stay. */
 static void group_tell(struct follower *f, struct group *g, struct telling *t)
 {
 	for (struct op **place = &g->first, *op; (op = *place);) {
-		struct text_shared *text = telling_text(t, &op->follow->filter, op->follow->limit, g->waits);
+		struct text_shared *text = telling_text(t, &op->follow->filter, op->follow->limit,
+		                                        stays(f, g, op));
 
 		if (text)
 			tell(f, g, place, OUTCOME_OK, text);

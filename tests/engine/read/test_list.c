@@ -385,6 +385,26 @@ Test(list, who_holds_a_sku_among_many)
 	     "list     sku=A              -> items=R3,R2,R1,R4 end");
 }
 
+/* A page looks at 10,000 orders, and at 4,000 skus. One that has found nothing goes on to the next by itself. */
+Test(list, no_page_is_empty_before_the_end)
+{
+	flow("receipt  A +10              -> 201",
+	     "sql INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, attempts,"
+	     " confirmed_at, created_at, last_error) SELECT seq, CONCAT('W', seq), '', 6, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3),"
+	     " 0, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), IF(seq IN (25000, 35000), 'rare', 'usual') FROM seq_1_to_45000 -> ",
+	     "list     state=buried error=rare         -> items=W25000 more",
+	     "list     state=buried error=rare next    -> items=W35000 more",
+	     "list     state=buried error=rare next    -> items= end",
+	     "list     state=buried error=none         -> items= end",
+	     "sql DELETE FROM reservation WHERE order_id LIKE 'W%' -> ",
+	     "sql INSERT INTO sku (code, created_at) SELECT CONCAT('X', 100000 + seq), UTC_TIMESTAMP(3) FROM seq_1_to_21000 -> ",
+	     "raw PUT  /v1/skus/X119999/threshold {'low':3} -> 200",
+	     "raw GET  /v1/skus?low=true               -> 200 items=1 items[0].sku=X119999 next_cursor=*",
+	     "raw GET  /v1/skus?location=paris         -> 200 items=0 next_cursor=null",
+	     "receipt  X120500@paris +4                -> 201",
+	     "raw GET  /v1/skus?location=paris         -> 200 items=1 items[0].sku=X120500 next_cursor=*");
+}
+
 Test(list, skus_by_code)
 {
 	flow("receipt  b +1 B +2 a +3 A@paris +4 10 +5 9 +6 -> 201",
