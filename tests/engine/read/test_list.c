@@ -128,7 +128,6 @@ Test(list, bounded_pages)
 	     " HOUR, UTC_TIMESTAMP(3) - INTERVAL 1 HOUR, 0, 1, NULL, UTC_TIMESTAMP(3), NULL, NULL, NULL, 0, 0, NULL"
 	     " FROM seq_1_to_25000 -> ",
 	     "list     state=held limit=7 -> items=R1 more",
-	     "list     state=held limit=7 next -> items= more",
 	     "list     state=held limit=7 next -> items= end",
 	     "list     state=held limit=1 -> items=R1 more",
 	     "list     state=expired limit=7 -> items=7 more",

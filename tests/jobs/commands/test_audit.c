@@ -613,7 +613,7 @@ Test(audit, range_by_range)
 	        "INSERT INTO movement SELECT seq, CONCAT('M', seq), 1, '', UTC_TIMESTAMP(3), NULL, NULL, NULL, NULL, "
 	        "NULL"
 	        " FROM seq_1_to_4000; "
-	        "INSERT INTO movement_line SELECT seq, seq, 1, 0, 1, 1 FROM seq_1_to_4000; "
+	        "INSERT INTO movement_line SELECT seq, seq, 1, 0, 1 FROM seq_1_to_4000; "
 	        "INSERT INTO stock_slot SELECT seq, 1, 0, 1, 0 FROM seq_1_to_4000; "
 	        "INSERT INTO job_task SELECT seq, 1, 'w', 2, UTC_TIMESTAMP(3), 1, 0, 1, UTC_TIMESTAMP(3), "
 	        "UTC_TIMESTAMP(3),"
