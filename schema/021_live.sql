@@ -1,4 +1,4 @@
--- The orders that hold a sku are found by an index of their lines. The marks come before the index, which is built once.
+-- The orders that hold a sku are found by an index of their lines. The marks come before the index.
 -- live: 1 while the reservation is held, confirmed or buried, 0 once it has ended. A walk over one sku's live lines in
 -- the index is in the order of the primary key, by reservation.
 

@@ -387,7 +387,8 @@ Test(list, who_holds_a_sku_somewhere)
 	     " created_at) SELECT (SELECT MAX(reservation_id) FROM reservation) + seq, CONCAT('W', seq), '', 1,"
 	     " UTC_TIMESTAMP(3) + INTERVAL 1 HOUR, UTC_TIMESTAMP(3) + INTERVAL 1 HOUR, 0, UTC_TIMESTAMP(3)"
 	     " FROM seq_1_to_25000 -> ",
-	     "sql INSERT INTO reservation_line SELECT reservation_id, 1, 1, 0, 1, 1 FROM reservation WHERE order_id LIKE"
+	     "sql INSERT INTO reservation_line SELECT reservation_id, 1, 1, 0, 1, 1 FROM reservation WHERE"
+	     " order_id LIKE"
 	     " 'W%' -> ",
 	     "list     sku=A location=rome limit=1 -> items=R1 end",
 	     "confirm  R1                 -> 200",
