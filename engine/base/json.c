@@ -492,14 +492,20 @@ void json_text(struct text *to, const void *node)
 
 static void write_key(struct json_writer *w, const char *key)
 {
+	size_t len = key ? strlen(key) : 0;
+	char  *to = text_room(w->to, len + 4), *at = to;
+
 	if (w->comma)
-		text_char(w->to, ',');
+		*at++ = ',';
 	w->comma = true;
 	if (key) {
-		text_char(w->to, '"');
-		text_add(w->to, key);
-		text_bytes(w->to, "\":", 2);
+		*at++ = '"';
+		at = (char *)memcpy(at, key, len) + len;
+		*at++ = '"';
+		*at++ = ':';
 	}
+	*at = '\0';
+	w->to->len += (size_t)(at - to);
 }
 
 static void write_open(struct json_writer *w, const char *key, char bracket)

@@ -27,35 +27,13 @@ void text_reach(struct text *t, size_t cap)
 	t->cap = cap;
 }
 
-char *text_room(struct text *t, size_t more)
+void text_grow(struct text *t, size_t more)
 {
-	if (t->cap - t->len <= more || !t->data) {
-		size_t cap = t->cap ? t->cap * 2 : 256;
+	size_t cap = t->cap ? t->cap * 2 : 256;
 
-		while (cap - t->len <= more)
-			cap *= 2;
-		text_reach(t, cap);
-	}
-	return t->data + t->len;
-}
-
-void text_bytes(struct text *t, const void *data, size_t len)
-{
-	char *to = text_room(t, len);
-
-	memcpy(to, data, len);
-	to[len] = '\0';
-	t->len += len;
-}
-
-void text_add(struct text *t, const char *string)
-{
-	text_bytes(t, string, strlen(string));
-}
-
-void text_char(struct text *t, char c)
-{
-	text_bytes(t, &c, 1);
+	while (cap - t->len <= more)
+		cap *= 2;
+	text_reach(t, cap);
 }
 
 void text_int(struct text *t, int64_t n)
