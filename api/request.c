@@ -45,16 +45,10 @@ static void request_number(char *to)
 {
 	enum { MARK = 12 };
 	static uint64_t count;
-	int             digits = 1;
 
-	for (uint64_t n = ++count; n > 15; n >>= 4)
-		digits++;
 	memcpy(to, process_mark(), MARK);
 	to[MARK] = '-';
-	to += MARK + 1;
-	to[digits] = '\0';
-	for (uint64_t n = count; digits > 0; n >>= 4)
-		to[--digits] = "0123456789abcdef"[n & 15];
+	hex_write(to + MARK + 1, ++count);
 }
 
 /* A sent name is printable ASCII, at most 128 bytes; another one is replaced by ours. */

@@ -36,17 +36,38 @@ void text_grow(struct text *t, size_t more)
 	text_reach(t, cap);
 }
 
+char *decimal_write(char *to, uint64_t n)
+{
+	int digits = 1;
+
+	for (uint64_t rest = n; rest > 9; rest /= 10)
+		digits++;
+	to[digits] = '\0';
+	for (int i = digits; i-- > 0; n /= 10)
+		to[i] = (char)('0' + n % 10);
+	return to + digits;
+}
+
+char *hex_write(char *to, uint64_t n)
+{
+	int digits = 1;
+
+	for (uint64_t rest = n; rest > 15; rest >>= 4)
+		digits++;
+	to[digits] = '\0';
+	for (int i = digits; i-- > 0; n >>= 4)
+		to[i] = "0123456789abcdef"[n & 15];
+	return to + digits;
+}
+
 void text_int(struct text *t, int64_t n)
 {
-	char     digits[24], *at = digits + sizeof(digits);
-	uint64_t u = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
+	char *to = text_room(t, NUMBER_SIZE), *at = to;
 
-	do
-		*--at = (char)('0' + u % 10);
-	while (u /= 10);
 	if (n < 0)
-		*--at = '-';
-	text_bytes(t, at, (size_t)(digits + sizeof(digits) - at));
+		*at++ = '-';
+	at = decimal_write(at, n < 0 ? 0 - (uint64_t)n : (uint64_t)n);
+	t->len += (size_t)(at - to);
 }
 
 void text_hex(struct text *t, const void *data, size_t len)

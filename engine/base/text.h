@@ -18,6 +18,10 @@ void text_reset(struct text *t);             /* empties the text; the memory sta
 void text_reach(struct text *t, size_t cap); /* has room for that many bytes from now on, its NUL among them */
 void text_grow(struct text *t, size_t more); /* text_room where there is none */
 void text_int(struct text *t, int64_t n);
+/* Write a number and a NUL, and return the place of the NUL. NUMBER_SIZE bytes are room for either, and for a sign. */
+enum { NUMBER_SIZE = 24 };
+char *decimal_write(char *to, uint64_t n);
+char *hex_write(char *to, uint64_t n);
 
 /* The place for `more` bytes and a NUL; the caller adds to len. Here and below the header has the body: these are
  * called for every few bytes of an answer. */
