@@ -144,14 +144,15 @@ def expect(answer, *statuses):
 class Play:
     """Everything that the rows use: the database, the service, its clients, and the numbers of orders."""
 
-    def __init__(self, folder, program, environment, callgrind=True):
+    def __init__(self, folder, program, environment, measure='callgrind'):
         self.folder, self.program, self.run = folder, program, argparse.Namespace(folder=folder)
         self.database = stage.Database(folder, f'{folder}/template')
-        at = self.database.socket if callgrind else f'{folder}/proxy.sock'
-        self.proxy = None if callgrind else statements.Proxy(at, self.database.socket,
-                                                             lambda: self.database.process.pid)
+        at, self.proxy = self.database.socket, None
+        if measure == 'statements':
+            at = f'{folder}/proxy.sock'
+            self.proxy = statements.Proxy(at, self.database.socket, lambda: self.database.process.pid)
         self.url = f'mariadb://root@localhost/holdfast?socket={at}'
-        self.service = Service(self, environment, callgrind)
+        self.service = Service(self, environment, measure == 'callgrind')
         self.clients, self.orders, self.cursor = [], 0, None
 
     def __enter__(self):
@@ -307,7 +308,7 @@ def main():
     counts, (head, table) = {}, table_read()
     with tempfile.TemporaryDirectory(prefix='holdfast-count.') as folder:
         if asked.statements:
-            with Play(folder, asked.holdfast, {}, callgrind=False) as play:
+            with Play(folder, asked.holdfast, {}, measure='statements') as play:
                 for name in asked.rows:
                     statements.show(name, play.statements(name))
             return
