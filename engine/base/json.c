@@ -37,7 +37,7 @@ struct json_doc *json_parse(const char *text, size_t len, struct json_fault *fau
 		text = "{}";
 		len = 2;
 	}
-	room = len / BYTES_PER_NODE;
+	room = len / BYTES_PER_NODE < SCAN_VALUES_MAX ? len / BYTES_PER_NODE : SCAN_VALUES_MAX;
 	doc = mem_resize(NULL, sizeof(*doc) + room * sizeof(doc->nodes[0]) + len + 1);
 	doc->tree = (struct scan_tree){.unused = doc->nodes, .end = doc->nodes + room};
 	copy = (char *)(doc->nodes + room);

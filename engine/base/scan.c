@@ -251,16 +251,16 @@ static size_t unescape(char *string, size_t len)
 }
 
 /* Reads a string and ends it with a NUL, which takes the place of its quote or of a part of an escape. */
-static bool scan_text_of(struct scan *s, const char **string, uint32_t *len)
+static bool scan_text_of(struct scan *s, const char **string, size_t *len)
 {
 	char *from = s->at + 1;
 
 	if (!scan_string(s))
 		return false;
 	*string = from;
-	*len = (uint32_t)(s->at - 1 - from);
+	*len = (size_t)(s->at - 1 - from);
 	if (s->escaped)
-		*len = (uint32_t)unescape(from, *len);
+		*len = unescape(from, *len);
 	from[*len] = '\0';
 	return true;
 }

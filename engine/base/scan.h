@@ -30,10 +30,11 @@ struct json_node {
 	struct json_node *next;  /* the next member or element; NULL: this is the last one */
 	struct json_node *child; /* the first one of an array or object; NULL: there is none */
 	const char       *name;  /* of a member; NULL: an element, or the root */
+	size_t            name_len;
 	const char       *string;
+	size_t            len; /* of the string */
 	int64_t           number;
-	uint32_t          name_len, len; /* bytes of name and string */
-	uint32_t          count;         /* members or elements */
+	uint32_t          count; /* members or elements: SCAN_VALUES_MAX at most */
 	enum json_type    type;
 };
 
