@@ -1,13 +1,14 @@
 # Holdfast. `make run` and `make test` are all a newcomer needs; `make help` lists the rest.
 # Debian packages: of `make run`, then of the rest. Tests take the user mysql and the plugin of PAM of mariadb-server.
-PACKAGES = gcc libc6-dev make libmariadb-dev mariadb-server-core mariadb-client-core libevent-dev libcjson-dev libcsv-dev libssl-dev \
+PACKAGES = gcc libc6-dev make libmariadb-dev mariadb-server-core mariadb-client-core libevent-dev libcsv-dev libssl-dev \
   libcurl4-openssl-dev ca-certificates curl
-test check-programs check-long coverage fault soak contract demo: PACKAGES += libcriterion-dev libfaketime python3
+test check-programs check-long coverage fault soak contract demo: PACKAGES += libcriterion-dev libcjson-dev libfaketime python3
 check-programs coverage fuzz: PACKAGES += clang libclang-rt-14-dev llvm
-cluster: PACKAGES += libcriterion-dev libfaketime python3 mariadb-server galera-4 rsync lsof iproute2 nftables
+cluster: PACKAGES += libcriterion-dev libcjson-dev libfaketime python3 mariadb-server galera-4 rsync lsof iproute2 nftables
 check-programs: PACKAGES += valgrind git mawk gawk busybox mariadb-server galera-4 rsync lsof iproute2 nftables
 check-programs check-long pictures: PACKAGES += chromium chromium-driver python3-selenium
 check-programs contract: PACKAGES += python3-yaml python3-jsonschema
+count walk: PACKAGES += python3 valgrind
 bench: PACKAGES += redis-server
 
 B       ?= build
@@ -24,7 +25,7 @@ HARD := $(foreach f,$(HARD),$(shell $(CC) -Werror $(f) -c -x c -o /dev/null /dev
 override CFLAGS  += $(HARD)
 override LDFLAGS += -pie -Wl,-z,relro,-z,now
 endif
-LDLIBS   = -levent_core -levent_openssl -lmariadb -lcjson -lcsv -lcurl -lssl -lcrypto -lpthread
+LDLIBS   = -levent_core -levent_openssl -lmariadb -lcsv -lcurl -lssl -lcrypto -lpthread
 
 GEN      = $(addprefix $(B)/gen/,statements.h schema.h openapi.h console_files.h)
 PARTS    = $(sort $(wildcard engine/*.c engine/*/*.c api/*.c api/*/*.c jobs/*.c jobs/*/*.c schema/*.c))
@@ -34,7 +35,7 @@ TESTS    = $(filter-out tests/bench/% tests/fuzz/%,$(sort $(wildcard tests/*.c t
 
 MAKEFLAGS += $(if $(filter 0,$(MAKELEVEL)),--jobs=$(shell nproc))
 
-.PHONY: all run test check check-programs check-beside check-long coverage pictures fuzz contract bench scale demo fault soak cluster tidy install deb install-packages generated clean help ALWAYS
+.PHONY: all run test check check-programs check-beside check-long coverage pictures fuzz contract count walk bench scale demo fault soak cluster tidy install deb install-packages generated clean help ALWAYS
 .DELETE_ON_ERROR:
 all: $(B)/holdfast
 
@@ -49,6 +50,8 @@ help:
 	@echo 'make cluster  the same on three nodes of Galera, CLUSTER=HOURS for longer'
 	@echo 'make install  the program, its systemd unit and its documents, to PREFIX (/usr/local) under DESTDIR'
 	@echo 'make deb      a Debian package of that, in build'
+	@echo 'make count    instructions of the service per operation, against the table tests/bench/counts.tsv; COUNT_FLAGS=--write'
+	@echo 'make walk     files and calls that a plain order passes, against docs/developer.md; WALK_FLAGS=--list names them'
 	@echo 'make bench    measure against the usual ways, AGAINST=PROGRAM against an older one; make scale: lanes, a million skus, 20 million reservations'
 	@echo 'make demo     replay sales and check every sum with other code; demo and bench take ORDERS=FILE.csv'
 
@@ -85,6 +88,8 @@ check-beside: export TSAN_OPTIONS = halt_on_error=1
 check-beside:
 	tests/fuzz/run.sh build/asan 0 $(FUZZ)
 	tests/contract/contract.py --holdfast build/asan/holdfast
+	tests/bench/count.py --holdfast build/holdfast
+	@$(MAKE) --no-print-directory walk
 	HOLDFAST_BIN=build/tsan/holdfast build/asan/test --jobs 4 \
 	  --filter '@(concurrency|replay|batch|reservation_state|restart|worker|exec|reap)/*'
 	HOLDFAST_BIN=tests/memcheck.sh build/asan/test --jobs 4 --filter '@(reservation|batch)/*'
@@ -111,6 +116,16 @@ fuzz: install-packages
 contract: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast
 	tests/contract/contract.py --holdfast $(B)/holdfast --rounds 5 --seconds $(or $(CONTRACT_S),60) $(SEED:%=--seed %)
+
+count: install-packages
+	@$(MAKE) --no-print-directory $(B)/holdfast
+	tests/bench/count.py --holdfast $(B)/holdfast $(COUNT_FLAGS)
+
+# The hooks of preload/walk.c must not call themselves; the base is no part of the walk.
+WALK = B=build/walk CFLAGS='-O0 -g -finstrument-functions -finstrument-functions-exclude-file-list=engine/base/,tests/'
+walk: install-packages
+	@$(MAKE) --no-print-directory $(WALK) build/walk/holdfast build/walk/bench-walk.so
+	tests/bench/walk.py --holdfast build/walk/holdfast --library build/walk/bench-walk.so --document docs/developer.md $(WALK_FLAGS)
 
 scale: override BENCH_FLAGS += --scale
 bench scale: install-packages
@@ -165,19 +180,19 @@ link    = $(if $(COUNTS),: $@,$(call say,LINK $@) $(CC) $(CFLAGS) -o $@ $^ $(LDF
 $(B)/holdfast: $(B)/obj/main.o $(OBJECTS)
 	$(link)
 $(B)/bench-holdfast: | $(B)/bench-trips.so
-$(B)/bench-trips.so: tests/bench/preload/trips.c
+$(B)/bench-trips.so $(B)/bench-walk.so: $(B)/bench-%.so: tests/bench/preload/%.c
 	@mkdir -p $(@D) && $(CC) $(CFLAGS) -shared -fPIC -o $@ $<
 # Tests wait for others: a third of the compiler's time is worth more than their speed. The sanitizers look at the program.
 TEST_FLAGS := -O0 -U_FORTIFY_SOURCE $(if $(findstring -fsanitize,$(CFLAGS)),-fno-sanitize=all -DSANITIZED=1)
 $(TESTS:%.c=$(B)/obj/%.o): override CFLAGS += $(TEST_FLAGS)
 $(B)/test: $(TESTS:%.c=$(B)/obj/%.o) $(OBJECTS) $(B)/obj/commands.o
-	$(link) -lcriterion
+	$(link) -lcriterion -lcjson
 $(B)/bench-holdfast: $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/bench/*.c)) $(filter $(B)/obj/engine/%,$(OBJECTS)) $(filter $(B)/obj/schema/%,$(OBJECTS))
 	$(link) -levent_extra -lm
 # libFuzzer brings the main; what is beside the targets in their folder belongs to each of them, and so does the impostor.
 $(B)/fuzz/%: $(B)/obj/tests/fuzz/fuzz_%.o $(patsubst %.c,$(B)/obj/%.o,$(filter-out tests/fuzz/fuzz_%,$(wildcard tests/fuzz/*.c))) \
              $(B)/obj/tests/kit/impostor.o $(OBJECTS) $(B)/obj/commands.o
-	$(link) -fsanitize=fuzzer
+	$(link) -fsanitize=fuzzer -lcjson
 # main.c without its main: the tests run commands of the program in-process where they look inside.
 $(B)/obj/commands.o: main.c $(GEN)
 	$(compile) -Dmain=holdfast_main
@@ -199,7 +214,7 @@ $(GEN): $(if $(COUNTS),,$(B)/gen/ready ALWAYS)
 # attacks: its version number does not tell, a function that came with them does. Two private parts of libmariadb are
 # used as they are in 3.3 and 3.4: how an answer to a prepared statement is read and the last error, both in db.c.
 $(B)/gen/ready:
-	@why=$$(printf '#include <%s>\n' event2/event.h mysql.h cjson/cJSON.h csv.h curl/curl.h openssl/ssl.h | \
+	@why=$$(printf '#include <%s>\n' event2/event.h mysql.h csv.h curl/curl.h openssl/ssl.h | \
 	  $(CC) $(filter-out -M%,$(CFLAGS)) -E - 2>&1 > /dev/null) || \
 	  { echo "A compiler or a library is missing: say make install-packages ($$(echo "$$why" | head -n 1))" >&2; exit 1; }
 	@[ '$(LIBEVENT)' = unchecked ] || \
