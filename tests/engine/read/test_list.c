@@ -437,7 +437,8 @@ Test(list, no_page_is_empty_before_the_end)
 	     "sql INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, attempts,"
 	     " confirmed_at, created_at, last_error) SELECT seq, CONCAT('W', seq), '', 6,"
 	     " UTC_TIMESTAMP(3), UTC_TIMESTAMP(3),"
-	     " 0, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), IF(seq IN (25000, 35000), 'rare', 'usual') FROM seq_1_to_45000 -> ",
+	     " 0, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3),"
+	     " IF(seq IN (25000, 35000), 'rare', 'usual') FROM seq_1_to_45000 -> ",
 	     "list     state=buried error=rare         -> items=W25000 more",
 	     "list     state=buried error=rare next    -> items=W35000 more",
 	     "list     state=buried error=rare next    -> items= end",
