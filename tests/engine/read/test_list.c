@@ -394,7 +394,8 @@ Test(list, who_holds_a_sku_somewhere)
 	     "confirm  R1                 -> 200",
 	     "list     sku=A state=confirmed limit=1 -> items=R1 end",
 	     "list     sku=A state=buried -> items= end",
-	     "sql DELETE reservation_line FROM reservation_line JOIN reservation USING (reservation_id) WHERE order_id LIKE"
+	     "sql DELETE reservation_line FROM reservation_line JOIN reservation USING (reservation_id)"
+	     " WHERE order_id LIKE"
 	     " 'W%' -> ",
 	     "sql DELETE FROM reservation WHERE order_id LIKE 'W%' -> ",
 	     "reserve  R2 A=1 A@paris=1 A@rome=1 -> 201",
@@ -434,14 +435,17 @@ Test(list, no_page_is_empty_before_the_end)
 {
 	flow("receipt  A +10              -> 201",
 	     "sql INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, attempts,"
-	     " confirmed_at, created_at, last_error) SELECT seq, CONCAT('W', seq), '', 6, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3),"
-	     " 0, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), IF(seq IN (25000, 35000), 'rare', 'usual') FROM seq_1_to_45000 -> ",
+	     " confirmed_at, created_at, last_error) SELECT seq, CONCAT('W', seq), '', 6,"
+	     " UTC_TIMESTAMP(3), UTC_TIMESTAMP(3),"
+	     " 0, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3),"
+	     " IF(seq IN (25000, 35000), 'rare', 'usual') FROM seq_1_to_45000 -> ",
 	     "list     state=buried error=rare         -> items=W25000 more",
 	     "list     state=buried error=rare next    -> items=W35000 more",
 	     "list     state=buried error=rare next    -> items= end",
 	     "list     state=buried error=none         -> items= end",
 	     "sql DELETE FROM reservation WHERE order_id LIKE 'W%' -> ",
-	     "sql INSERT INTO sku (code, created_at) SELECT CONCAT('X', 100000 + seq), UTC_TIMESTAMP(3) FROM seq_1_to_21000 -> ",
+	     "sql INSERT INTO sku (code, created_at) SELECT CONCAT('X', 100000 + seq), UTC_TIMESTAMP(3)"
+	     " FROM seq_1_to_21000 -> ",
 	     "raw PUT  /v1/skus/X119999/threshold {'low':3} -> 200",
 	     "raw GET  /v1/skus?low=true               -> 200 items=1 items[0].sku=X119999 next_cursor=*",
 	     "raw GET  /v1/skus?location=paris         -> 200 items=0 next_cursor=null",
