@@ -3,6 +3,7 @@
 PACKAGES = gcc libc6-dev make libmariadb-dev mariadb-server-core mariadb-client-core libevent-dev libcjson-dev libcsv-dev libssl-dev \
   libcurl4-openssl-dev ca-certificates curl
 test check-programs check-long coverage fault soak contract demo: PACKAGES += libcriterion-dev libfaketime python3
+walk: PACKAGES += python3
 check-programs coverage fuzz: PACKAGES += clang libclang-rt-14-dev llvm
 cluster: PACKAGES += libcriterion-dev libfaketime python3 mariadb-server galera-4 rsync lsof iproute2 nftables
 check-programs: PACKAGES += valgrind git mawk gawk busybox mariadb-server galera-4 rsync lsof iproute2 nftables
@@ -34,7 +35,7 @@ TESTS    = $(filter-out tests/bench/% tests/fuzz/%,$(sort $(wildcard tests/*.c t
 
 MAKEFLAGS += $(if $(filter 0,$(MAKELEVEL)),--jobs=$(shell nproc))
 
-.PHONY: all run test check check-programs check-beside check-long coverage pictures fuzz contract bench scale demo fault soak cluster tidy install deb install-packages generated clean help ALWAYS
+.PHONY: all run test check check-programs check-beside check-long coverage pictures fuzz contract bench scale demo fault soak cluster walk tidy install deb install-packages generated clean help ALWAYS
 .DELETE_ON_ERROR:
 all: $(B)/holdfast
 
@@ -50,6 +51,7 @@ help:
 	@echo 'make install  the program, its systemd unit and its documents, to PREFIX (/usr/local) under DESTDIR'
 	@echo 'make deb      a Debian package of that, in build'
 	@echo 'make bench    measure against the usual ways, AGAINST=PROGRAM against an older one; make scale: lanes, a million skus, 20 million reservations'
+	@echo 'make walk     the files and calls that a plain order passes, which docs/developer.md says, too'
 	@echo 'make demo     replay sales and check every sum with other code; demo and bench take ORDERS=FILE.csv'
 
 run: install-packages
@@ -84,6 +86,7 @@ check-beside: export TSAN_OPTIONS = halt_on_error=1
 check-beside:
 	tests/fuzz/run.sh build/asan 0 $(FUZZ)
 	tests/contract/contract.py --holdfast build/asan/holdfast
+	@$(MAKE) --no-print-directory walk
 	HOLDFAST_BIN=build/tsan/holdfast build/asan/test --jobs 4 \
 	  --filter '@(concurrency|replay|batch|reservation_state|restart|worker|exec|reap)/*'
 	HOLDFAST_BIN=tests/memcheck.sh build/asan/test --jobs 4 --filter '@(reservation|batch)/*'
@@ -129,6 +132,10 @@ cluster: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast $(B)/bench-holdfast
 	python3 tests/fault/fault.py --cluster $(CLUSTER:%=--hours %) --holdfast $(B)/holdfast --bench $(B)/bench-holdfast $(FAULT_FLAGS)
 
+walk: install-packages
+	@$(MAKE) --no-print-directory B=build/walk CFLAGS='-O0 -g1 -finstrument-functions' build/walk/holdfast build/walk/bench-walk.so
+	tests/walk.py build/walk
+
 tidy:; tests/tidy.sh && tests/rooms.py
 
 install: $(B)/holdfast
@@ -164,7 +171,7 @@ link    = $(if $(COUNTS),: $@,$(call say,LINK $@) $(CC) $(CFLAGS) -o $@ $^ $(LDF
 $(B)/holdfast: $(B)/obj/main.o $(OBJECTS)
 	$(link)
 $(B)/bench-holdfast: | $(B)/bench-trips.so
-$(B)/bench-trips.so: tests/bench/preload/trips.c
+$(B)/bench-%.so: tests/bench/preload/%.c
 	@mkdir -p $(@D) && $(CC) $(CFLAGS) -shared -fPIC -o $@ $<
 # Tests wait for others: a third of the compiler's time is worth more than their speed. The sanitizers look at the program.
 TEST_FLAGS := -O0 -U_FORTIFY_SOURCE $(if $(findstring -fsanitize,$(CFLAGS)),-fno-sanitize=all -DSANITIZED=1)
