@@ -9,6 +9,7 @@ cluster: PACKAGES += libcriterion-dev libfaketime python3 mariadb-server galera-
 check-programs: PACKAGES += valgrind git mawk gawk busybox mariadb-server galera-4 rsync lsof iproute2 nftables
 check-programs check-long pictures: PACKAGES += chromium chromium-driver python3-selenium
 check-programs contract: PACKAGES += python3-yaml python3-jsonschema
+count: PACKAGES += python3 valgrind
 bench: PACKAGES += redis-server
 
 B       ?= build
@@ -35,7 +36,7 @@ TESTS    = $(filter-out tests/bench/% tests/fuzz/%,$(sort $(wildcard tests/*.c t
 
 MAKEFLAGS += $(if $(filter 0,$(MAKELEVEL)),--jobs=$(shell nproc))
 
-.PHONY: all run test check check-programs check-beside check-long coverage pictures fuzz contract bench scale demo fault soak cluster walk tidy install deb install-packages generated clean help ALWAYS
+.PHONY: all run test check check-programs check-beside check-long coverage pictures fuzz contract count bench scale demo fault soak cluster walk tidy install deb install-packages generated clean help ALWAYS
 .DELETE_ON_ERROR:
 all: $(B)/holdfast
 
@@ -50,6 +51,7 @@ help:
 	@echo 'make cluster  the same on three nodes of Galera, CLUSTER=HOURS for longer'
 	@echo 'make install  the program, its systemd unit and its documents, to PREFIX (/usr/local) under DESTDIR'
 	@echo 'make deb      a Debian package of that, in build'
+	@echo 'make count    instructions of the service per operation, against the table tests/bench/counts.tsv; COUNT_FLAGS=--write'
 	@echo 'make bench    measure against the usual ways, AGAINST=PROGRAM against an older one; make scale: lanes, a million skus, 20 million reservations'
 	@echo 'make walk     the files and calls that a plain order passes, which docs/developer.md says, too'
 	@echo 'make demo     replay sales and check every sum with other code; demo and bench take ORDERS=FILE.csv'
@@ -87,6 +89,7 @@ check-beside:
 	tests/fuzz/run.sh build/asan 0 $(FUZZ)
 	tests/contract/contract.py --holdfast build/asan/holdfast
 	@$(MAKE) --no-print-directory walk
+	tests/bench/count.py --holdfast build/holdfast
 	HOLDFAST_BIN=build/tsan/holdfast build/asan/test --jobs 4 \
 	  --filter '@(concurrency|replay|batch|reservation_state|restart|worker|exec|reap)/*'
 	HOLDFAST_BIN=tests/memcheck.sh build/asan/test --jobs 4 --filter '@(reservation|batch)/*'
@@ -113,6 +116,10 @@ fuzz: install-packages
 contract: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast
 	tests/contract/contract.py --holdfast $(B)/holdfast --rounds 5 --seconds $(or $(CONTRACT_S),60) $(SEED:%=--seed %)
+
+count: install-packages
+	@$(MAKE) --no-print-directory $(B)/holdfast
+	tests/bench/count.py --holdfast $(B)/holdfast $(COUNT_FLAGS)
 
 scale: override BENCH_FLAGS += --scale
 bench scale: install-packages

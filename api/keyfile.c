@@ -1,11 +1,11 @@
 /* keyfile.c - see keyfile.h. */
 #include "api/keyfile.h"
+#include "engine/base/hash.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,8 +57,7 @@ void roles_write(struct text *to, unsigned of)
 
 void key_digest(uint8_t to[DIGEST_SIZE], const char *key, size_t len)
 {
-	if (!EVP_Digest(key, len, to, NULL, EVP_sha256(), NULL))
-		mem_end();
+	sha256(key, len, to);
 }
 
 /* The number of a name needs no counter and is equal in every process for ever: the first four bytes of the

@@ -3,7 +3,6 @@
 #include "engine/base/hash.h"
 #include "engine/base/memory.h"
 
-#include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -397,7 +396,7 @@ static void lines_hash(struct op *op)
 {
 	static const char *const splits[STATES] = {"split", [CONFIRMED] = "split and confirm",
 	                                           [RELEASED] = "split and release", [SETTLED] = "split and settle"};
-	unsigned char            digest[EVP_MAX_MD_SIZE];
+	unsigned char            digest[SHA256_BYTES];
 	struct text              print = {0};
 
 	if (op->kind == OP_SPLIT)
@@ -440,8 +439,7 @@ static void lines_hash(struct op *op)
 		print_other(&print, op->kind == OP_MOVE ? "returns" : "replaces", op->other_id);
 	if (op->kind == OP_RESERVE && op->reserve.customer)
 		print_other(&print, "customer", op->reserve.customer);
-	if (!EVP_Digest(print.data, print.len, digest, NULL, EVP_sha256(), NULL))
-		mem_end();
+	sha256(print.data, print.len, digest);
 	memcpy(op->lines_hash, digest, sizeof(op->lines_hash));
 	text_fini(&print);
 }

@@ -6,7 +6,6 @@
  *                                                           └─ 0 ─▶ LINE (trailer) ────────┘ */
 #include "api/http/http1.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,12 +33,18 @@ static void malformed(struct http1 *f, const char *detail)
 
 /* ---- words */
 
-/* Keeps a byte of a word. A word that does not fit matters nowhere; its length says so. */
-static void word_add(struct http1 *f, unsigned char c)
+/* Keeps bytes of a word. A word that does not fit matters nowhere; its length says so. */
+static void word_add(struct http1 *f, const char *bytes, size_t len)
 {
-	if (f->word_len < sizeof(f->word))
-		f->word[f->word_len] = (char)c;
-	f->word_len += f->word_len <= sizeof(f->word);
+	size_t room = f->word_len < sizeof(f->word) ? sizeof(f->word) - f->word_len : 0;
+
+	memcpy(f->word + sizeof(f->word) - room, bytes, len < room ? len : room);
+	f->word_len = len <= room ? f->word_len + (unsigned)len : sizeof(f->word) + 1;
+}
+
+static void word_add_byte(struct http1 *f, unsigned char c)
+{
+	word_add(f, &(char){(char)c}, 1);
 }
 
 static bool word_is(const struct http1 *f, const char *word)
@@ -59,16 +64,24 @@ static void go(struct http1 *f, enum http1_state state)
 	f->word_len = 0;
 }
 
-/* tchar of RFC 9110 5.6.2 */
+/* Where a byte may stand: in a target; in a header's value (RFC 9110, 5.5); in a token (tchar of RFC 9110, 5.6.2). */
+enum { TARGET = 1, TEXT = 2, TOKEN = 4, MARK = TARGET | TEXT, LETTER = TARGET | TEXT | TOKEN };
+static const unsigned char classes[256] = {
+	['\t'] = TEXT,           [' '] = TEXT,         ['!'] = LETTER,         ['"'] = MARK,
+	['#' ... '\''] = LETTER, ['(' ... ')'] = MARK, ['*' ... '+'] = LETTER, [','] = MARK,
+	['-' ... '.'] = LETTER,  ['/'] = MARK,         ['0' ... '9'] = LETTER, [':' ... '@'] = MARK,
+	['A' ... 'Z'] = LETTER,  ['[' ... ']'] = MARK, ['^' ... 'z'] = LETTER, ['{'] = MARK,
+	['|'] = LETTER,          ['}'] = MARK,         ['~'] = LETTER,         [0x80 ... 0xff] = TEXT,
+};
+
 static bool is_token(unsigned char c)
 {
-	return isalnum(c) || (c && strchr("!#$%&'*+-.^_`|~", c));
+	return classes[c] & TOKEN;
 }
 
-/* A byte of a header's value: RFC 9110 5.5. */
 static bool is_text(unsigned char c)
 {
-	return (c >= ' ' && c != 0x7f) || c == '\t';
+	return classes[c] & TEXT;
 }
 
 /* The place of the byte that is being read, which has been counted. */
@@ -158,7 +171,7 @@ static void in_version(struct http1 *f, unsigned char c)
 	if (c == '\r' && (f->is_10 || word_is(f, "HTTP/1.1")))
 		go(f, HTTP1_LINE_END);
 	else if (is_token(c) || c == '/')
-		word_add(f, c);
+		word_add_byte(f, c);
 	else
 		malformed(f, "the request line is malformed");
 }
@@ -186,7 +199,8 @@ static void in_empty_line(struct http1 *f, unsigned char c)
 static void name_ended(struct http1 *f)
 {
 	f->header = f->trailer ? HEADERS : 0;
-	while (f->header < HEADERS && (f->word_len != names[f->header].len || !word_is_like(f, names[f->header].name)))
+	while (f->header < HEADERS &&
+	       (f->word_len != names[f->header].len || strncasecmp(f->word, names[f->header].name, f->word_len) != 0))
 		f->header++;
 	if (f->header < HEADERS && f->counts[f->header]++ == 0)
 		f->headers[f->header].at = here(f) + 1;
@@ -198,7 +212,7 @@ static void in_name(struct http1 *f, unsigned char c)
 	if (c == ':' && f->word_len > 0)
 		name_ended(f);
 	else if (is_token(c))
-		word_add(f, c);
+		word_add_byte(f, c);
 	else
 		malformed(f, "the name of a header is malformed");
 }
@@ -223,7 +237,7 @@ static void in_value(struct http1 *f, unsigned char c)
 	} else if (!is_text(c)) {
 		malformed(f, "the value of a header is malformed");
 	} else if (f->word_len > 0 || (c != ' ' && c != '\t')) {
-		word_add(f, c);
+		word_add_byte(f, c);
 	}
 }
 
@@ -316,17 +330,22 @@ static size_t data_pass(struct http1 *f, size_t len)
 	return len;
 }
 
-/* Passes over most of a head with a look at each byte: targets, and values that do not matter here. */
+/* Passes over the bytes that end nothing in their state, which are most of a head, and keeps those of a word. */
 static size_t text_pass(struct http1 *f, const char *bytes, size_t len)
 {
-	size_t n = 0;
+	static const unsigned char passes[HTTP1_DONE + 1] = {[HTTP1_METHOD] = TOKEN,
+	                                                     [HTTP1_TARGET] = TARGET,
+	                                                     [HTTP1_VERSION] = TOKEN,
+	                                                     [HTTP1_NAME] = TOKEN,
+	                                                     [HTTP1_VALUE] = TEXT};
+	bool                       matters = f->state == HTTP1_VALUE && value_matters(f);
+	unsigned char              pass = matters ? TOKEN : passes[f->state];
+	size_t                     n = 0;
 
-	if (f->state == HTTP1_TARGET)
-		while (n < len && bytes[n] > ' ' && bytes[n] < 0x7f)
-			n++;
-	else if (f->state == HTTP1_VALUE && !value_matters(f))
-		while (n < len && is_text((unsigned char)bytes[n]))
-			n++;
+	while (n < len && classes[(unsigned char)bytes[n]] & pass)
+		n++;
+	if (n > 0 && (matters || f->state == HTTP1_VERSION || f->state == HTTP1_NAME))
+		word_add(f, bytes, n);
 	if (n > 0)
 		count(f, n);
 	return n;

@@ -409,7 +409,7 @@ static bool sku_from_memory(struct request *r, int64_t max_age_ms)
 {
 	struct catalogue *c = engine_catalogue(r->all->engine);
 	struct sku       *sku = max_age_ms > 0 ? catalogue_sku(c, r->param[0]) : NULL;
-	struct total      totals[LOCATIONS_INLINE];
+	struct total      totals[LOCATIONS_INLINE] UNZEROED;
 	size_t            count;
 	int64_t           age_ms;
 

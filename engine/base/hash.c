@@ -1,8 +1,10 @@
 /* hash.c - see hash.h. */
 #include "engine/base/hash.h"
 #include "engine/base/log.h"
+#include "engine/base/memory.h"
 
 #include <errno.h>
+#include <openssl/evp.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/random.h>
@@ -25,12 +27,14 @@ int64_t random_number(void)
 }
 
 static uint64_t       hash_seed;
+static EVP_MD        *sha256_method;
 static char           mark[17];
 static pthread_once_t hash_once = PTHREAD_ONCE_INIT;
 
 static void hash_start(void)
 {
 	random_bytes(&hash_seed, sizeof(hash_seed));
+	sha256_method = EVP_MD_fetch(NULL, "SHA256", NULL);
 	snprintf(mark, sizeof(mark), "%016llx", (unsigned long long)random_number());
 }
 
@@ -60,4 +64,12 @@ uint32_t hash_stable(const void *data, size_t len)
 	for (size_t i = 0; i < len; i++)
 		h = (h ^ at[i]) * 16777619u;
 	return h;
+}
+
+/* EVP_sha256() would look for the method at each call, which takes longer than the digest of a short text. */
+void sha256(const void *data, size_t len, unsigned char digest[SHA256_BYTES])
+{
+	pthread_once(&hash_once, hash_start);
+	if (!EVP_Digest(data, len, digest, NULL, sha256_method, NULL))
+		mem_end();
 }

@@ -1,4 +1,4 @@
-/* hash.h - a hash, and random bytes. Any thread. */
+/* hash.h - hashes, and random bytes. Any thread. */
 #ifndef HASH_H
 #define HASH_H
 
@@ -6,6 +6,8 @@
 
 uint64_t hash_bytes(const void *data, size_t len);  /* FNV-1a, seeded once per process */
 uint32_t hash_stable(const void *data, size_t len); /* without a seed: for what outlives the process */
+enum { SHA256_BYTES = 32 };
+void sha256(const void *data, size_t len, unsigned char digest[SHA256_BYTES]);
 /* Random bytes from the kernel. */
 void    random_bytes(void *data, size_t len);
 int64_t random_number(void); /* above 0 */

@@ -326,6 +326,7 @@ static size_t line_end(struct log_line *l, char to[LOG_LINE_MAX])
 	return len;
 }
 
+/* Begins the line. */
 static void line_time(struct log_line *l)
 {
 	struct timespec now;
@@ -333,6 +334,7 @@ static void line_time(struct log_line *l)
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	gmtime_r(&now.tv_sec, &utc);
+	l->numbers_count = 0;
 	l->len = strftime(l->data, sizeof(l->data), "time=%Y-%m-%dT%H:%M:%S", &utc);
 	l->len += (size_t)snprintf(l->data + l->len, sizeof(l->data) - l->len, ".%03ldZ ", now.tv_nsec / 1000000);
 }
@@ -349,8 +351,8 @@ static void line_lost(struct log_line *l, uint64_t lost)
 
 size_t log_line(char line[LOG_LINE_MAX], const char *format, ...)
 {
-	struct log_line l = {.len = 0};
-	va_list         ap;
+	struct log_line l UNZEROED;
+	va_list           ap;
 
 	line_time(&l);
 	va_start(ap, format);
@@ -361,10 +363,10 @@ size_t log_line(char line[LOG_LINE_MAX], const char *format, ...)
 
 void log_event(enum log_level level, const char *event, const char *format, ...)
 {
-	struct log_line l = {.len = 0};
-	char            line[LOG_LINE_MAX + 8];
-	size_t          len = strlen(log_wipes);
-	va_list         ap;
+	struct log_line l UNZEROED;
+	char              line[LOG_LINE_MAX + 8] UNZEROED;
+	size_t            len = strlen(log_wipes);
+	va_list           ap;
 
 	if (level > log_level)
 		return;

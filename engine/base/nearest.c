@@ -19,7 +19,7 @@ static size_t least(size_t a, size_t b)
 /* Both have LETTERS_MAX letters at most. */
 static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
 {
-	size_t d[LETTERS_MAX + 1][LETTERS_MAX + 1];
+	size_t d[LETTERS_MAX + 1][LETTERS_MAX + 1] UNZEROED;
 
 	for (size_t i = 0; i <= a_len; i++)
 		for (size_t k = 0; k <= b_len; k++) {

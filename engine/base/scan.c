@@ -396,9 +396,8 @@ static bool scan_value(struct scan *s)
 
 bool scan_text(char *text, size_t len, struct scan_flaws *flaws, struct json_fault *fault)
 {
-	struct scan s;
+	struct scan s UNZEROED; /* its levels are 8 KiB; each is set up when it begins */
 
-	/* The struct is not zeroed as a whole: its levels are 8 KiB, and each is set up when it begins. */
 	assert(text[len] == '\0');
 	s.text = s.at = text;
 	s.end = text + len;

@@ -169,8 +169,8 @@ static bool execution_send(MYSQL_STMT *stmt, MYSQL_BIND *binds, unsigned rows)
 
 bool prepared_send(const struct prepared_statement *s, const struct values *v)
 {
-	struct column columns[VALUES_COLUMNS_MAX];
-	MYSQL_BIND    binds[VALUES_COLUMNS_MAX];
+	struct column columns[VALUES_COLUMNS_MAX] UNZEROED;
+	MYSQL_BIND    binds[VALUES_COLUMNS_MAX] UNZEROED;
 	unsigned      many = v->rows > 1 ? (unsigned)v->rows : 0;
 	char         *room = columns_make(columns, v->columns, v->rows);
 	bool          sent;
@@ -206,14 +206,15 @@ bool prepared_send_some(const struct prepared_statement *s, const struct values 
 {
 	size_t              rows = prepared_takes(s, v->rows - first);
 	const struct value *values = &v->list[first * v->columns];
-	MYSQL_BIND          binds[WIDEST * VALUES_COLUMNS_MAX] = {0};
-	unsigned long       len[WIDEST * VALUES_COLUMNS_MAX];
+	MYSQL_BIND          binds[WIDEST * VALUES_COLUMNS_MAX] UNZEROED;
+	unsigned long       len[WIDEST * VALUES_COLUMNS_MAX] UNZEROED;
 
 	for (size_t i = 0; i < rows * v->columns; i++) {
 		bool is_int = values[i].type == VALUE_INT;
 
 		assert(values[i].type <= VALUE_BYTES);
 		len[i] = (unsigned long)values[i].number;
+		binds[i] = (MYSQL_BIND){0};
 		binds[i].buffer_type = is_int ? MYSQL_TYPE_LONGLONG : MYSQL_TYPE_BLOB;
 		binds[i].buffer = is_int ? (void *)&values[i].number : (void *)values[i].bytes;
 		binds[i].length = is_int ? NULL : &len[i];

@@ -226,15 +226,28 @@ static enum db_result quotas_load(struct lane *l, enum which which)
 
 /* ---- both */
 
+/* Takes the balances of the batch before out of the map, the last one first: on the way to it stand those that were
+ * entered before it. A batch of one order has one of thousands of places. */
+static void balances_clear(struct lane *l)
+{
+	struct batch *b = &l->batch;
+
+	while (b->balances_count > 0) {
+		const struct balance *p = &b->balances[b->balances_count - 1];
+
+		*balance_place(l, p->sku_id, p->location_id) = 0;
+		b->balances_count--;
+	}
+	if (l->hints->map_size > MAP)
+		balances_resize(l, BALANCES, MAP);
+}
+
 void balances_find(struct lane *l)
 {
 	l->batch.quotas.count = 0;
 	l->batch.guard_alone = !clock_before(&l->shared->locks_until_ms) &&
 	                       (l->limits_ms == 0 || clock_ms() - l->limits_ms > QUOTAS_MET_MS);
-	l->batch.balances_count = 0;
-	if (l->hints->map_size > MAP) /* of the batch before */
-		balances_resize(l, BALANCES, MAP);
-	memset(l->hints->map, 0, MAP * sizeof(*l->hints->map));
+	balances_clear(l);
 	balances_meet(l);
 }
 

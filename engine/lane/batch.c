@@ -29,6 +29,8 @@ _Static_assert(4 * BATCH_OPS <= IDS, "the ids of a batch, two of each operation,
 struct intake {
 	struct op  *ops[BATCH_OPS];          /* memory of batch.ops */
 	uint16_t    ids[IDS];                /* by hash of an id: index in ops * 2 + 1, or + 2 where it is other_id */
+	uint16_t    ids_used[2 * BATCH_OPS]; /* the places of ids that are not 0 */
+	size_t      ids_count;
 	struct op  *pending, **pending_last; /* taken from the queue, or put back: the next batch comes from these */
 	size_t      pending_count;
 	struct op  *parked;                 /* waiting for a row that somebody outside holds */
@@ -276,20 +278,35 @@ static bool parked_names(struct lane *l, const struct op *op)
 	return false;
 }
 
+static void id_enter(struct intake *in, uint16_t *place, size_t entry)
+{
+	if (*place == 0)
+		in->ids_used[in->ids_count++] = (uint16_t)(place - in->ids);
+	*place = (uint16_t)entry;
+}
+
 /* Enters the ids of operation number `at` of the batch. */
 static void ids_enter(struct lane *l, size_t at)
 {
 	const struct op *op = l->batch.ops[at];
+	uint16_t        *place = id_place(l, op_traits[op->kind].of_movement, op->id, op->id_hash);
 
-	assert(at < BATCH_OPS && *id_place(l, op_traits[op->kind].of_movement, op->id, op->id_hash) == 0);
-	*id_place(l, op_traits[op->kind].of_movement, op->id, op->id_hash) = (uint16_t)(at * 2 + 1);
+	assert(at < BATCH_OPS && *place == 0);
+	id_enter(l->intake, place, at * 2 + 1);
 	if (op->other_id)
-		*id_place(l, false, op->other_id, op_id_hash(false, op->other_id)) = (uint16_t)(at * 2 + 2);
+		id_enter(l->intake, id_place(l, false, op->other_id, op_id_hash(false, op->other_id)), at * 2 + 2);
+}
+
+/* Clears the places that were used: a batch of one order uses one of thousands. */
+static void ids_clear(struct intake *in)
+{
+	while (in->ids_count > 0)
+		in->ids[in->ids_used[--in->ids_count]] = 0;
 }
 
 static void batch_index(struct lane *l)
 {
-	memset(l->intake->ids, 0, sizeof(l->intake->ids));
+	ids_clear(l->intake);
 	for (size_t i = 0; i < l->batch.count; i++)
 		ids_enter(l, i);
 }
@@ -321,7 +338,7 @@ void batch_trim(struct lane *l)
 void batch_postpone(struct lane *l, bool (*waits)(const struct op *op, const struct batch *b))
 {
 	struct batch *b = &l->batch;
-	struct op    *waiting[BATCH_OPS];
+	struct op    *waiting[BATCH_OPS] UNZEROED;
 	size_t        kept = 0, count = 0;
 	bool          behind = false; /* behind a waiting operation of its call, which is judged in order */
 
@@ -430,7 +447,7 @@ static void batch_fill(struct lane *l)
 	bool          full = false;
 
 	assert(b->count == 0 && l->limit >= 1 && l->limit <= BATCH_OPS);
-	memset(l->intake->ids, 0, sizeof(l->intake->ids));
+	ids_clear(l->intake);
 	memset(b->has, 0, sizeof(b->has));
 	b->takes_over = b->customers = false;
 	l->intake->pending = NULL;
@@ -465,7 +482,7 @@ static void batch_fill(struct lane *l)
 
 bool batch_take(struct lane *l)
 {
-	struct op *taken[BATCH_OPS];
+	struct op *taken[BATCH_OPS] UNZEROED;
 	size_t     count = 0, room = BATCH_OPS > l->intake->pending_count ? BATCH_OPS - l->intake->pending_count : 0;
 	int        wait_ms = l->intake->pending ? 0 : l->intake->parked ? parked_wait_ms(l) : IDLE_MS;
 

@@ -353,7 +353,7 @@ void lock_wait_drop(struct lane *l, bool drops)
 static void locked_park(struct lane *l)
 {
 	struct batch *b = &l->batch;
-	struct op    *locked[BATCH_OPS];
+	struct op    *locked[BATCH_OPS] UNZEROED;
 	size_t        kept = 0, count = 0;
 
 	for (size_t i = 0; i < b->count; i++) {

@@ -109,7 +109,7 @@ static bool changes_promises(const struct op *op, const struct batch *b)
 /* A movement that changes a sum of promises is decided under the lock of that sum: by itself, in another batch. */
 static void promises_part(struct lane *l)
 {
-	struct op *parted[BATCH_OPS];
+	struct op *parted[BATCH_OPS] UNZEROED;
 	size_t     count = 0;
 
 	for (size_t i = 0; i < l->batch.count; i++)

@@ -1,6 +1,7 @@
 /* delivery.c - see delivery.h. */
 #include "jobs/import/delivery.h"
 #include "engine/base/clock.h"
+#include "engine/base/hash.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/base/text.h"
@@ -104,13 +105,13 @@ static void keys_grow(struct delivery *d)
 static bool key_add(struct delivery *d, const char *sku, const char *place)
 {
 	char           text[SKU_MAX + LOCATION_MAX + 2];
-	unsigned char  digest[EVP_MAX_MD_SIZE], *found;
+	unsigned char  digest[SHA256_BYTES], *found;
 	int            len = snprintf(text, sizeof(text), "%s%c%s", sku, '\n', place);
 	static uint8_t none[KEY_BYTES];
 
 	if (2 * d->keys_count >= d->keys_max)
 		keys_grow(d);
-	(void)EVP_Digest(text, (size_t)len, digest, NULL, EVP_sha256(), NULL);
+	sha256(text, (size_t)len, digest);
 	found = d->keys[key_place(d, digest)];
 	if (memcmp(found, none, KEY_BYTES) != 0)
 		return false;

@@ -449,7 +449,7 @@ static enum db_result turn_ask(struct deliverer *d, int64_t now_ms)
 
 static void posted_take(struct deliverer *d, int wait_ms)
 {
-	struct posted done[POSTED_MAX];
+	struct posted done[POSTED_MAX] UNZEROED;
 	size_t        count = sender_wait(d->sender, wait_ms, done, POSTED_MAX);
 	int64_t       now_ms = clock_ms();
 
