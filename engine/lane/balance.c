@@ -6,7 +6,7 @@
 #include "engine/lane/balance.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
-#include "engine/lane/fence.h"
+#include "engine/write/fence.h"
 
 #include <stdlib.h>
 #include <string.h>

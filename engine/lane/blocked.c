@@ -9,8 +9,8 @@
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/lane/balance.h"
-#include "engine/lane/batch.h"
-#include "engine/lane/fence.h"
+#include "engine/lane/intake.h"
+#include "engine/write/fence.h"
 
 #include <stdlib.h>
 #include <string.h>

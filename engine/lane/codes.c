@@ -1,6 +1,6 @@
 /* codes.c - see codes.h. The catalogue comes first, the database is asked for codes that it lacks. */
 #include "engine/lane/codes.h"
-#include "engine/lane/fence.h"
+#include "engine/write/fence.h"
 #include "engine/past.h"
 
 #include <stdlib.h>

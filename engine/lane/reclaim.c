@@ -8,7 +8,7 @@
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/lane/blocked.h"
-#include "engine/lane/fence.h"
+#include "engine/write/fence.h"
 #include "engine/shares.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* movement.c - see movement.h. Receipts, returns and adjustments go many to a batch. */
 #include "engine/write/movement.h"
 #include "engine/base/memory.h"
-#include "engine/lane/batch.h"
-#include "engine/lane/fence.h"
+#include "engine/lane/intake.h"
+#include "engine/write/fence.h"
 #include "engine/write/losses.h"
 
 #include <stdlib.h>

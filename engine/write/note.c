@@ -1,6 +1,6 @@
 /* note.c - see note.h. */
 #include "engine/write/note.h"
-#include "engine/lane/fence.h"
+#include "engine/write/fence.h"
 #include "engine/write/waits.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* stock.c - see stock.h. */
 #include "engine/write/stock.h"
 #include "engine/lane/balance.h"
-#include "engine/lane/fence.h"
+#include "engine/write/fence.h"
 #include "engine/shares.h"
 #include "engine/write/customers.h"
 

@@ -2,7 +2,7 @@
 #ifndef STOCK_H
 #define STOCK_H
 
-#include "engine/lane/state.h"
+#include "engine/write/state.h"
 
 /* LIMIT_NEAR: an addition that brings a total above this is a batch of its own, where the limit is exact. Below, lanes
  * may add at the same time: a batch adds at most 5,000 lines of 1e9 units, which 200 lanes do not bring past 9e15. */

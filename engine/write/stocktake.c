@@ -7,7 +7,7 @@
 #include "engine/write/stocktake.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
-#include "engine/lane/fence.h"
+#include "engine/write/fence.h"
 #include "engine/write/changes.h"
 #include "engine/write/customers.h"
 #include "engine/write/losses.h"

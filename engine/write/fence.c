@@ -2,7 +2,7 @@
  *
  * The lane's writer is the first step of every transaction of the lane. Every transaction leaves its batch_no there:
  * where the answer to a COMMIT was lost, this one row tells. */
-#include "engine/lane/fence.h"
+#include "engine/write/fence.h"
 #include "engine/base/clock.h"
 #include "engine/base/counters.h"
 #include "engine/base/log.h"

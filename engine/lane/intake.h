@@ -1,8 +1,8 @@
-/* batch.h - the choice of operations that a lane takes together, and the place of one that cannot be answered yet. */
-#ifndef BATCH_H
-#define BATCH_H
+/* intake.h - the choice of operations that a lane takes together, and the place of one that cannot be answered yet. */
+#ifndef INTAKE_H
+#define INTAKE_H
 
-#include "engine/lane/state.h"
+#include "engine/write/state.h"
 
 /* An operation is told BUSY behind so many conflicts where CONFLICTS_MS have passed since it came, too: what others
  * move to and fro is there at some moment. And behind so many errors of a batch that is the operation alone. */

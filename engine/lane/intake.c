@@ -1,9 +1,9 @@
-/* batch.c - see batch.h.
+/* intake.c - see intake.h.
  *
  *   queue ─▶ pending ─▶ batch ─▶ answered          pending: taken from the queue; keeps the order of arrival
  *               ▲          │                        parked: somebody outside has locked a row of it
  *               └──────────┴─▶ parked ─▶ pending */
-#include "engine/lane/batch.h"
+#include "engine/lane/intake.h"
 #include "engine/base/clock.h"
 #include "engine/base/counters.h"
 #include "engine/base/memory.h"

@@ -36,7 +36,7 @@ struct lane {
 	struct txn_fence  fence;      /* the fence of its transactions */
 	int64_t           touched_ms; /* clock_ms when the lane last wrote its writer */
 	int64_t           limits_ms; /* clock_ms from which the limits of skus have to be known; 0: see LIMITS_OLD_MS */
-	/* ---- the batch under way, and the operations around it: batch.c */
+	/* ---- the batch under way, and the operations around it: intake.c */
 	struct batch   batch;
 	struct intake *intake;
 	struct outbox  outbox;      /* answered operations */
