@@ -6,6 +6,7 @@
 #include "engine/lane/balance.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
+#include "engine/lane/quota.h"
 #include "engine/write/fence.h"
 
 #include <stdlib.h>
@@ -53,6 +54,7 @@ static void balances_resize(struct lane *l, size_t balances_max, size_t map_size
 void balances_open(struct lane *l)
 {
 	l->hints = mem_alloc(sizeof(*l->hints));
+	l->batch.quotas = mem_alloc(sizeof(*l->batch.quotas));
 	balances_resize(l, BALANCES, MAP);
 }
 
@@ -60,7 +62,8 @@ void balances_close(struct lane *l)
 {
 	free(l->hints->map);
 	free(l->hints);
-	free(l->batch.quotas.list);
+	free(l->batch.quotas->list);
+	free(l->batch.quotas);
 	free(l->batch.balances);
 	free(l->batch.order);
 }
@@ -180,12 +183,12 @@ static void quotas_meet(struct lane *l)
 
 		if (op->kind == OP_RESERVE && !found &&
 		    !(b->guard_alone && op->reserve.customer && op->reserve.mode != BEST_EFFORT))
-			lines_limited(&b->quotas, op->reserve.customer, op->lines, op->lines_count);
+			lines_limited(b->quotas, op->reserve.customer, op->lines, op->lines_count);
 		if (op->kind == OP_CONFIRM && op->change.reacquire && found && found->customer &&
 		    reservation_reads(found) == EXPIRED)
-			lines_limited(&b->quotas, found->customer, found->lines, found->lines_count);
+			lines_limited(b->quotas, found->customer, found->lines, found->lines_count);
 	}
-	quotas_sort(&b->quotas);
+	quotas_sort(b->quotas);
 }
 
 static void quota_read(void *arg, const struct db_row *row)
@@ -206,7 +209,7 @@ static void quota_read(void *arg, const struct db_row *row)
 
 static enum db_result quotas_load(struct lane *l, enum which which)
 {
-	struct quotas *q = &l->batch.quotas;
+	struct quotas *q = l->batch.quotas;
 
 	values_reset(&l->rows);
 	for (size_t i = 0; i < q->count; i++) {
@@ -244,7 +247,7 @@ static void balances_clear(struct lane *l)
 
 void balances_find(struct lane *l)
 {
-	l->batch.quotas.count = 0;
+	l->batch.quotas->count = 0;
 	l->batch.guard_alone = !clock_before(&l->shared->locks_until_ms) &&
 	                       (l->limits_ms == 0 || clock_ms() - l->limits_ms > QUOTAS_MET_MS);
 	balances_clear(l);
@@ -328,7 +331,7 @@ enum db_result balances_load(struct lane *l, enum which which)
 
 	l->batch.read_seq++;
 	result = read_balances(l, which);
-	return result == DB_OK && l->batch.quotas.count > 0 ? quotas_load(l, which) : result;
+	return result == DB_OK && l->batch.quotas->count > 0 ? quotas_load(l, which) : result;
 }
 
 /* ---- hints */

@@ -1,7 +1,7 @@
 /* codes.c - see codes.h. The catalogue comes first, the database is asked for codes that it lacks. */
 #include "engine/lane/codes.h"
-#include "engine/write/fence.h"
 #include "engine/past.h"
+#include "engine/write/fence.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -17,15 +17,17 @@
 #include "engine/db/retry.h"
 #include "engine/db/storage.h"
 #include "engine/lane/balance.h"
-#include "engine/lane/intake.h"
 #include "engine/lane/blocked.h"
 #include "engine/lane/codes.h"
-#include "engine/write/fence.h"
+#include "engine/lane/decide.h"
+#include "engine/lane/intake.h"
 #include "engine/lane/kinds.h"
+#include "engine/lane/quota.h"
 #include "engine/lane/reclaim.h"
 #include "engine/limits.h"
 #include "engine/past.h"
 #include "engine/write/changes.h"
+#include "engine/write/fence.h"
 #include "engine/write/movement.h"
 #include "engine/write/note.h"
 #include "engine/write/reservation.h"
@@ -66,6 +68,7 @@ static enum db_result batch_look_up(struct lane *l)
 
 	l->batch.read_seq++;
 	result = reservations_look_up(l);
+	batch_put_back_cut(l);
 	if (result == DB_OK && l->batch.has[OP_RESERVE])
 		result = notes_look_up(l);
 	if (result == DB_OK && (l->batch.has[OP_SETTLE] || l->batch.takes_over))
@@ -170,8 +173,8 @@ static bool batch_doubt(struct lane *l)
 
 	for (size_t i = 0; i < b->balances_count; i++)
 		b->balances[i].doubted = false;
-	for (size_t i = 0; i < b->quotas.count; i++)
-		b->quotas.list[i].doubted = false;
+	for (size_t i = 0; i < b->quotas->count; i++)
+		b->quotas->list[i].doubted = false;
 	for (size_t i = 0; i < b->count; i++) {
 		struct op *op = b->ops[i];
 
@@ -179,7 +182,7 @@ static bool batch_doubt(struct lane *l)
 			continue;
 		any = op->lookup_due = true;
 		op->looks++;
-		quotas_at_fault(&b->quotas, op, quota_doubt, NULL);
+		quotas_at_fault(b->quotas, op, quota_doubt, NULL);
 		if (op_is_beyond(op))
 			continue;
 		lines_doubt(b, op->lines, op->lines_count);
@@ -282,6 +285,8 @@ static enum db_result batch_write(struct lane *l, enum txn_verdict *verdict, int
 	bool           gathers = batch_gathers(b), inside = gathers && batch_guard_misses(b) >= 2;
 	enum db_result result = gathers ? stock_gather(l, !inside) : DB_OK;
 
+	if (result == DB_OK && gathers && !inside)
+		result = balances_load(l, WANTED);
 	if (result != DB_OK)
 		return result == DB_UNKNOWN ? DB_AWAY : result; /* units only changed slots */
 	lane_begin(l, READ_COMMITTED, true);
@@ -565,7 +570,7 @@ struct lane *lane_open(struct shared *shared, unsigned slot)
 	l->catalogue = shared->catalogue;
 	l->slot = l->batch.slot = slot;
 	l->recents = mem_alloc(RECENTS * sizeof(*l->recents));
-	batch_open(l);
+	intake_open(l);
 	balances_open(l);
 	reclaim_open(l);
 	blocked_open(l);
@@ -584,7 +589,7 @@ void lane_close(struct lane *l)
 	pthread_join(l->thread, NULL);
 	queue_fini(&l->queue);
 	db_free(l->db);
-	batch_close(l);
+	intake_close(l);
 	balances_close(l);
 	reclaim_close(l);
 	blocked_close(l);

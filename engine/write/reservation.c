@@ -6,7 +6,6 @@
 #include "engine/write/reservation.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
-#include "engine/lane/intake.h"
 #include "engine/write/fence.h"
 #include "engine/write/note.h"
 #include "engine/write/split.h"
@@ -42,14 +41,14 @@ static size_t look_up_rows(struct lane *l)
 		asked++;
 	}
 	if (kept < l->batch.count)
-		batch_cut(l, kept);
+		batch_cut(&l->batch, kept);
 	return asked;
 }
 
 /* Where a reservation of this id belongs; a movement of the same id has nothing to do with it. NULL: nowhere. */
 static struct reservation **look_up_place(struct lane *l, const char *order_id)
 {
-	struct op *op = batch_find(l, false, order_id);
+	struct op *op = batch_find(&l->batch, false, order_id);
 
 	if (!op)
 		return NULL;

@@ -6,10 +6,10 @@
 
 #include "engine/base/ids.h"
 #include "engine/db/txn.h"
-#include "engine/lane/decide.h"
 #include "engine/loop.h"
 #include "engine/queue.h"
 #include "engine/shared.h"
+#include "engine/write/batch.h"
 
 enum {
 	LOCK_WAIT_S = 2,  /* longest wait for a lock, as engine/db/session.sql sets it */

@@ -1,9 +1,8 @@
 /* stock.c - see stock.h. */
 #include "engine/write/stock.h"
-#include "engine/lane/balance.h"
-#include "engine/write/fence.h"
 #include "engine/shares.h"
 #include "engine/write/customers.h"
+#include "engine/write/fence.h"
 
 #include <stdlib.h>
 
@@ -69,7 +68,7 @@ enum db_result stock_gather(struct lane *l, bool commits)
 	result = lane_commit(l, &verdict, &now);
 	for (size_t i = 0; i < b->balances_count; i++)
 		b->balances[i].known &= !b->balances[i].gathers;
-	return result == DB_OK && verdict == TXN_DONE ? balances_load(l, WANTED) : result;
+	return result;
 }
 
 /* ---- the batch's writes to slots */
