@@ -10,8 +10,8 @@
 #include "engine/lane/blocked.h"
 #include "engine/lane/decide.h"
 #include "engine/lane/quota.h"
-#include "engine/shares.h"
 #include "engine/write/fence.h"
+#include "engine/write/shares.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* stock.c - see stock.h. */
 #include "engine/write/stock.h"
-#include "engine/shares.h"
 #include "engine/write/customers.h"
 #include "engine/write/fence.h"
+#include "engine/write/shares.h"
 
 #include <stdlib.h>
 
