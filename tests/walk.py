@@ -28,7 +28,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 DOCUMENT = ROOT / 'docs' / 'developer.md'
-MOST = {'files': 43, 'calls': 231}
+MOST = {'files': 33, 'calls': 185}
 CALLS, HEAD, CALL = 1 << 18, struct.Struct('<Q'), struct.Struct('<IIQQ')    # as tests/bench/preload/walk.c has them
 ORDERS, APART_S, END_S, START_S, ANSWER_S = 15, 0.1, 0.05, 120, 30
 

@@ -146,9 +146,15 @@ static void balance_enter(struct lane *l, struct line *line, bool wanted)
 			p->own_row = h->own_row;
 			p->waited = h->waited && p->waits_at;
 		}
+		if (p->waits_at)
+			b->needs |= NEEDS_WAITED;
+		if (!location_sells(line->location))
+			b->needs |= NEEDS_PLACE | NEEDS_QUEUE;
 		*place = (uint32_t)b->balances_count;
 	}
 	b->balances[*place - 1].wanted |= wanted;
+	if (wanted && !b->balances[*place - 1].known)
+		b->needs |= NEEDS_BALANCE;
 	line->balance = *place - 1;
 }
 
@@ -189,6 +195,8 @@ static void quotas_meet(struct lane *l)
 			lines_limited(b->quotas, found->customer, found->lines, found->lines_count);
 	}
 	quotas_sort(b->quotas);
+	if (b->quotas->count > 0)
+		b->needs |= NEEDS_QUOTA;
 }
 
 static void quota_read(void *arg, const struct db_row *row)
@@ -260,7 +268,7 @@ void balances_meet(struct lane *l)
 
 	for (size_t i = 0; i < b->count; i++) {
 		struct op          *op = b->ops[i];
-		struct reservation *touched = op_touches(op);
+		struct reservation *touched = b->needs & NEEDS_ROW ? op_touches(op) : NULL;
 
 		for (size_t k = 0; !op_traits[op->kind].divides && k < op->lines_count; k++)
 			balance_enter(l, &op->lines[k], true);
@@ -354,6 +362,8 @@ void balances_learn(struct lane *l)
 			.slots = p->slots + (!p->own_row && p->add > 0),
 		};
 	}
+	if (!(l->batch.writes & NEEDS_BACK))
+		return;
 	batch_gives(&l->batch, &given);
 	for (size_t i = 0; i < given.count; i++) {
 		struct hint *h = hint_find(l, given.list[i].sku_id, given.list[i].location_id);

@@ -60,7 +60,8 @@ static void numbers_forget(struct op *op, unsigned past)
 		op->lines[k].sku = NULL;
 		op->lines[k].location = NULL;
 	}
-	op_unread(op);
+	if (op->past != 0)
+		op_unread(op);
 	if (op->kind == OP_MOVE && op->move.losses)
 		losses_forget(op->move.losses);
 	op->past = past;

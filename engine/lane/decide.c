@@ -194,17 +194,23 @@ static void line_hold(struct batch *b, struct op *op, struct line *line)
 static enum outcome lines_decide(struct batch *b, struct op *op)
 {
 	int64_t granted = 0;
+	bool    faults = false;
 
 	for (size_t i = 0; i < op->lines_count; i++)
 		line_decide(b, op, &op->lines[i]);
-	quotas_cap(b->quotas, op);
-	for (size_t i = 0; i < op->choices_count; i++)
+	if (b->needs & NEEDS_QUOTA)
+		quotas_cap(b->quotas, op);
+	for (size_t i = 0; i < op->choices_count; i++) {
 		choice_decide(b, op, &op->choices[i]);
-	for (size_t i = 0; i < op->lines_count; i++)
+		faults |= op->choices[i].fault;
+	}
+	for (size_t i = 0; i < op->lines_count; i++) {
 		granted += op->lines[i].granted;
+		faults |= op->lines[i].fault;
+	}
 	if (granted == 0)
 		return quotas_left_nothing(b->quotas, op) ? LIMIT_REACHED : SHORT;
-	return op_has_faults(op) && op->reserve.mode == ALL_OR_NOTHING ? SHORT : OUTCOME_OK;
+	return faults && op->reserve.mode == ALL_OR_NOTHING ? SHORT : OUTCOME_OK;
 }
 
 static enum outcome reserve_decide(struct batch *b, struct op *op)
@@ -213,14 +219,14 @@ static enum outcome reserve_decide(struct batch *b, struct op *op)
 
 	if (op->found)
 		return hash_equal(op->found->lines_hash, op->lines_hash) ? OUTCOME_REPLAYED : ORDER_ID_REUSED;
-	if (op_is_over_held(op))
+	if (op->needs & NEEDS_HOLD && op_is_over_held(op))
 		return TOO_MUCH_HELD;
 	out = replaced_decide(op);
 	if (out == OUTCOME_OK)
 		out = unknown_skus(op);
-	if (out == OUTCOME_OK)
+	if (out == OUTCOME_OK && b->needs & NEEDS_PLACE)
 		out = places_decide(op);
-	if (out == OUTCOME_OK)
+	if (out == OUTCOME_OK && b->needs & NEEDS_QUOTA)
 		out = quotas_judge(b->quotas, op);
 	if (out == OUTCOME_OK)
 		out = lines_decide(b, op);
@@ -228,7 +234,8 @@ static enum outcome reserve_decide(struct batch *b, struct op *op)
 		return out;
 	for (size_t i = 0; i < op->lines_count; i++)
 		line_hold(b, op, &op->lines[i]);
-	quotas_take(b->quotas, op);
+	if (b->needs & NEEDS_QUOTA)
+		quotas_take(b->quotas, op);
 	return OUTCOME_OK;
 }
 
@@ -517,17 +524,29 @@ void decide(struct batch *b)
 		p->left = p->total;
 		p->take = p->hold = p->add = p->moved = 0;
 	}
-	quotas_begin(b->quotas);
+	if (b->needs & NEEDS_QUOTA)
+		quotas_begin(b->quotas);
+	b->needs &= ~(unsigned)(NEEDS_CERTAINTY | NEEDS_GATHER);
+	b->writes = 0;
 	for (size_t i = 0; i < b->count; i++) {
 		struct op *op = b->ops[i];
 
 		op->outcome = decisions[op->kind](b, op);
 		op->writes = op->outcome == OUTCOME_OK;
-		if (op->writes && op->becomes == RELEASED)
+		if (op->writes)
+			b->writes |= op->needs;
+		if (op->writes && op->becomes == RELEASED && b->needs & NEEDS_QUOTA)
 			released_count(b, op);
+		if (op_is_refused(op))
+			b->needs |= NEEDS_CERTAINTY;
 	}
-	for (size_t i = 0; i < b->balances_count; i++)
+	for (size_t i = 0; i < b->balances_count; i++) {
 		balance_check(&b->balances[i]);
+		if (balance_gathers(&b->balances[i]))
+			b->needs |= NEEDS_GATHER;
+	}
+	if (b->writes)
+		b->writes |= b->needs & (NEEDS_ROW | NEEDS_QUEUE);
 }
 
 bool op_is_beyond(const struct op *op)
@@ -537,9 +556,9 @@ bool op_is_beyond(const struct op *op)
 
 bool op_is_refused(const struct op *op)
 {
-	if (op->outcome == UNKNOWN_SKU || op->outcome == SHORT || op_is_of_kinds(op) || op_is_beyond(op))
-		return true;
-	return op->kind == OP_RESERVE && op->outcome == OUTCOME_OK && op_has_faults(op); /* a partial grant */
+	if (op->outcome == OUTCOME_OK) /* a partial grant */
+		return op->kind == OP_RESERVE && op->reserve.mode == BEST_EFFORT && op_has_faults(op);
+	return op->outcome == UNKNOWN_SKU || op->outcome == SHORT || op_is_of_kinds(op) || op_is_beyond(op);
 }
 
 /* Tells whether the line's balance is certain. A refusal names every line that fell short. Every line's balance has to

@@ -389,8 +389,7 @@ static void batch_fill(struct lane *l)
 
 	assert(b->count == 0 && b->cut == 0 && l->limit >= 1 && l->limit <= BATCH_OPS);
 	batch_unname(b);
-	memset(b->has, 0, sizeof(b->has));
-	b->takes_over = b->customers = false;
+	b->needs = 0;
 	l->intake->pending = NULL;
 	l->intake->pending_last = &l->intake->pending;
 	l->intake->pending_count = 0;
@@ -410,9 +409,8 @@ static void batch_fill(struct lane *l)
 			op->lookup_seq = op->looks = 0;
 			lines += op->lines_count;
 			bytes += op_bytes(op);
-			b->has[op->kind] = true;
-			b->takes_over |= op->other_id != NULL;
-			b->customers |= op->kind == OP_RESERVE && op->reserve.customer;
+			op->needs = op_needs(op);
+			b->needs |= op->needs;
 			b->ops[b->count++] = op;
 			batch_name(b, b->count - 1);
 		}

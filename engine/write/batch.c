@@ -88,6 +88,34 @@ void batch_unname(struct batch *b)
 		b->ids->entries[b->ids->used[--b->ids->count]] = 0;
 }
 
+/* The promise of the order that it changes, or of the part that it takes out of it, is over. */
+static bool op_ends(const struct op *op)
+{
+	return op->becomes == RELEASED || op->becomes == SETTLED;
+}
+
+static unsigned reserve_needs(const struct reserve *r)
+{
+	bool notes = r->reference || r->customer || r->ship_after > 0 || r->waits_since > 0 || r->mode == BEST_EFFORT;
+
+	return NEEDS_UNITS | (notes ? NEEDS_NOTE : 0) | (r->customer ? NEEDS_BACK : 0) | (r->limited ? NEEDS_HOLD : 0);
+}
+
+unsigned op_needs(const struct op *op)
+{
+	unsigned needs = NEEDS(op->kind);
+
+	if (op->kind == OP_RESERVE)
+		needs |= reserve_needs(&op->reserve);
+	if (op->kind == OP_MOVE)
+		needs |= NEEDS_UNITS | (op->other_id ? NEEDS_RETURN : 0);
+	if (op_ends(op) || (op->kind == OP_CONFIRM && op->change.reacquire))
+		needs |= NEEDS_UNITS | NEEDS_BACK;
+	if (op->other_id)
+		needs |= NEEDS_OTHER | NEEDS_BACK | (op->kind != OP_MOVE ? NEEDS_NOTE : 0);
+	return needs;
+}
+
 void batch_cut(struct batch *b, size_t count)
 {
 	assert(count <= b->count);
@@ -110,12 +138,6 @@ bool balance_gathers(const struct balance *p)
 }
 
 /* ---- what an operation touches, changes and gives back */
-
-/* The promise of the order that it changes, or of the part that it takes out of it, is over. */
-static bool op_ends(const struct op *op)
-{
-	return op->becomes == RELEASED || op->becomes == SETTLED;
-}
 
 struct reservation *op_touches(const struct op *op)
 {
@@ -164,7 +186,7 @@ void op_gives(const struct op *op, const struct batch *b, struct shares *s)
 
 void batch_gives(const struct batch *b, struct shares *s)
 {
-	if (!b->has[OP_RELEASE] && !b->has[OP_SETTLE] && !b->has[OP_CONFIRM] && !b->takes_over && !b->customers)
+	if (!(b->needs & NEEDS_BACK))
 		return;
 	for (size_t i = 0; i < b->count; i++)
 		if (b->ops[i]->writes)

@@ -33,6 +33,32 @@ struct balance {
 	int64_t moved;           /* .. and this part of it was reserved in another slot, for a replaced order */
 };
 
+/* What operations need of their lane beside what all need: a lane calls only the steps that some operation of its batch
+ * needs. A kind is a bit, too: NEEDS(OP_MOVE). */
+#define NEEDS(kind) (1U << (kind))
+enum {
+	/* ---- known from the operation itself: op_needs */
+	NEEDS_UNITS = NEEDS(OP_GET),     /* units leave slots, or come back to them */
+	NEEDS_BACK = NEEDS_UNITS << 1,   /* batch_gives may find something */
+	NEEDS_OTHER = NEEDS_UNITS << 2,  /* another order is replaced or split, or units come back from it .. */
+	NEEDS_RETURN = NEEDS_UNITS << 3, /* .. which are these */
+	NEEDS_HOLD = NEEDS_UNITS << 4,   /* its key has a limit of units */
+	NEEDS_NOTE = NEEDS_UNITS << 5,   /* the new order may have what only few have (note.h) */
+	/* ---- known from rows, when they are looked up */
+	NEEDS_LOOK = NEEDS_UNITS << 6,  /* an id is to be looked up */
+	NEEDS_ROW = NEEDS_UNITS << 7,   /* an order was found */
+	NEEDS_QUEUE = NEEDS_UNITS << 8, /* a line may wait, now or before; also known from its place */
+	/* ---- known from balances, when they are found */
+	NEEDS_PLACE = NEEDS_UNITS << 9,    /* a line is at a place that does not sell */
+	NEEDS_WAITED = NEEDS_UNITS << 10,  /* a line is at a place where orders that wait come first */
+	NEEDS_BALANCE = NEEDS_UNITS << 11, /* a balance is not known yet */
+	NEEDS_QUOTA = NEEDS_UNITS << 12,   /* a customer has a limit */
+	/* ---- decide() */
+	NEEDS_CERTAINTY = NEEDS_UNITS << 13, /* an operation is refused */
+	NEEDS_GATHER = NEEDS_UNITS << 14,    /* an own slot has too little */
+};
+_Static_assert(NEEDS(OP_SPLIT) < NEEDS_UNITS, "the kinds that lanes do stand first");
+
 enum { BATCH_OPS = 1000, BATCH_LINES = 5000, BATCH_BYTES = 1 << 20 };
 
 struct batch {
@@ -45,13 +71,13 @@ struct batch {
 	struct balance   *balances; /* in the order of their first use */
 	uint32_t         *order;    /* indices of balances, sorted by sku and location: the order of locks */
 	size_t            balances_count;
-	bool              guard_alone;   /* quotas of whole orders are not read: the guard judges them */
-	struct quotas    *quotas;        /* of the customers of its orders, in skus with a limit */
-	bool              has[OP_KINDS]; /* false: no operation of this kind was taken */
-	bool              takes_over;    /* false: no operation names another order */
-	bool              customers;     /* false: no new order names a customer */
-	bool              writing;       /* it is decided, and is being written */
-	bool              kinds_read;    /* the kinds of locations were read while the batch was under way */
+	bool              guard_alone;    /* quotas of whole orders are not read: the guard judges them */
+	struct quotas    *quotas;         /* of the customers of its orders, in skus with a limit */
+	unsigned          needs;          /* NEEDS_.. of all operations that were taken */
+	unsigned          writes;         /* of those that write; 0: nothing is to be written */
+	bool              gathers_inside; /* in one transaction with the deduction */
+	bool              writing;        /* it is decided, and is being written */
+	bool              kinds_read;     /* the kinds of locations were read while the batch was under way */
 };
 
 /* ---- operations by their ids: batch_name, until batch_unname */
@@ -63,7 +89,8 @@ void batch_name(struct batch *b, size_t at); /* operation number `at` is found b
 /* The operation that has this id, or names it as the other one; NULL: there is none. */
 struct op *batch_find(const struct batch *b, bool movement, const char *id);
 /* True: an operation of the batch names an order or movement of this one. */
-bool batch_names(const struct batch *b, const struct op *op);
+bool     batch_names(const struct batch *b, const struct op *op);
+unsigned op_needs(const struct op *op); /* NEEDS_.. that the operation itself tells */
 /* Takes the operations behind the first `count` out of the batch; the lane puts them back. */
 void batch_cut(struct batch *b, size_t count);
 

@@ -164,7 +164,7 @@ static int64_t stamp_min(const struct batch *b)
 {
 	int64_t min = 0;
 
-	for (size_t i = 0; i < b->count; i++) {
+	for (size_t i = 0; b->needs & (NEEDS_ROW | NEEDS(OP_MOVE)) && i < b->count; i++) {
 		const struct reservation *changes = op_changes(b->ops[i]);
 
 		if (changes && changes->changed >= min)

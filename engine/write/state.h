@@ -18,16 +18,17 @@ enum {
 };
 
 struct lane {
-	struct shared    *shared;
-	struct catalogue *catalogue; /* the shared one */
-	struct db        *db;
-	pthread_t         thread;
-	struct queue      queue;
-	unsigned          slot;
-	unsigned          past;             /* catalogue_past of the lane's memory */
-	bool              reconnected;      /* the lane's memory is of an earlier connection */
-	_Atomic bool      connected;        /* read by other threads */
-	_Atomic int64_t   working_since_ms; /* read by other threads; 0: the lane waits for work */
+	struct shared         *shared;
+	struct catalogue      *catalogue; /* the shared one */
+	struct db             *db;
+	struct source_storage *storage; /* of its source */
+	pthread_t              thread;
+	struct queue           queue;
+	unsigned               slot;
+	unsigned               past;             /* catalogue_past of the lane's memory */
+	bool                   reconnected;      /* the lane's memory is of an earlier connection */
+	_Atomic bool           connected;        /* read by other threads */
+	_Atomic int64_t        working_since_ms; /* read by other threads; 0: the lane waits for work */
 	/* ---- its writer: fence.c */
 	struct db_writer *writer;                 /* of db */
 	int64_t           batch_no, committed_no; /* of the batch under way; the last one known to be committed */

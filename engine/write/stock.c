@@ -168,22 +168,24 @@ static void takes_write(struct lane *l)
 			           V_INT(l->slot));
 	}
 	stock_deduct(l);
-	waited_look(l);
+	if (l->batch.needs & NEEDS_WAITED)
+		waited_look(l);
 }
 
-void stock_write(struct lane *l, bool gather)
+void stock_write(struct lane *l)
 {
 	struct shares given = {0};
 	bool          adds = false, takes = false;
 
-	batch_gives(&l->batch, &given);
+	if (l->batch.writes & NEEDS_BACK)
+		batch_gives(&l->batch, &given);
 	if (given.count > 0)
 		shares_sum(&given);
 	for (size_t i = 0; i < l->batch.balances_count; i++) {
 		adds |= l->batch.balances[i].add > 0;
 		takes |= l->batch.balances[i].take > 0;
 	}
-	if (gather && gather_rows(l, true))
+	if (l->batch.gathers_inside && gather_rows(l, true))
 		gather_run(l);
 	else if ((given.count > 0) + adds + takes > 1)
 		slots_lock(l, &given);
@@ -193,6 +195,8 @@ void stock_write(struct lane *l, bool gather)
 		adds_write(l);
 	if (takes)
 		takes_write(l);
-	customers_write(l, &given.customers);
-	shares_fini(&given);
+	if (l->batch.writes & NEEDS_BACK) {
+		customers_write(l, &given.customers);
+		shares_fini(&given);
+	}
 }

@@ -11,7 +11,7 @@
 /* Fills own slots that have too little, in a transaction of its own; their balances are not known then. With commits
  * false it only makes the rows ready for the gather that stock_write puts before the deduction. */
 enum db_result stock_gather(struct lane *l, bool commits) MUST_CHECK;
-void           stock_write(struct lane *l, bool gather);
+void           stock_write(struct lane *l);
 /* The guard: units leave the slots of l->rows, (take, hold, sku, location, slot), or all is undone as TXN_SHORT. A slot
  * comes once, and there is one at least; sorted by slot. Several slots go as one JSON, l->rows becomes its holder. */
 void stock_deduct(struct lane *l);

@@ -71,6 +71,9 @@ static void run(struct table *t)
 	t->batch.ops = t->ops;
 	t->batch.balances = t->balances;
 	t->batch.quotas = &t->quotas;
+	t->batch.needs = ~0U;
+	for (size_t i = 0; i < t->batch.count; i++)
+		t->ops[i]->needs = ~0U;
 	t->batch.balances_count = PAIRS;
 	decide(&t->batch);
 }
@@ -418,7 +421,6 @@ Test(decide, choices_of_a_replacement)
 	cr_assert_eq(t.balances[0].hold, 6, "all of it is held in one slot");
 	cr_assert_eq(op->lines[0].slot, t.batch.slot);
 	cr_assert_eq(op->lines[2].slot, 8);
-	t.batch.takes_over = true;
 	batch_gives(&t.batch, &s);
 	cr_assert_eq(s.count, 1);
 	cr_assert(s.list[0].slot == 7 && s.list[0].qty == 5 && s.list[0].back == 0);
