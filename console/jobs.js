@@ -1,5 +1,5 @@
 /* jobs.js - jobs, tasks, and buried orders by their error. */
-import {Table, button, code, h, many, now, number, put, said, span, state, time, units} from './dom.js'
+import {Table, are, button, code, h, many, now, number, put, said, span, state, time, units} from './dom.js'
 import {call, may, query} from './api.js'
 import {announce, ask, asking, field, unread} from './ask.js'
 import {List} from './list.js'
@@ -210,8 +210,8 @@ async function releaseAll(group, page, again) {
                   group.all ? '' : named(group.error),
                   ': ',
                   h('b', null, units(sum)),
-                  ids.length === 1 ? ' of it go' : ' of them go',
-                  ' back.',
+                  ids.length === 1 ? ' of it' : ' of them',
+                  are(sum, ' goes back.', ' go back.'),
                   cursor && ` More remain: ${number(GATHERED_MAX)} are released at a time.`,
                 ],
                 act: `Release ${units(sum)} of ${many(ids.length, 'order')}`,

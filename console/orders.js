@@ -273,7 +273,7 @@ function split(order) {
       return {
         what: [
           h('b', null, units(sum)),
-          ' go to ',
+          are(sum, ' goes to ', ' go to '),
           code(id.value),
           then.value ? `, then ${THEN_WORDS[then.value]}` : '',
           `; ${units(unitsOf(order) - sum)} ${are(unitsOf(order) - sum, 'stays', 'stay')}.`,

@@ -263,7 +263,7 @@ async function arrive(of, sku, stock) {
                 h('b', null, units(amount.int)),
                 ' of ',
                 code(sku),
-                ' have come to ',
+                are(amount.int, ' has come to ', ' have come to '),
                 code(to.value),
                 '. Orders that wait at ',
                 code(from.value),
@@ -280,7 +280,7 @@ async function arrive(of, sku, stock) {
       units(data.lines[0].filled ?? 0),
       ' went to orders, ',
       units(data.lines[0].for_sale ?? 0),
-      ' are for sale',
+      are(data.lines[0].for_sale ?? 0, ' is for sale', ' are for sale'),
       data.lines[0].waiting
         ? `, ${units(data.lines[0].waiting)} ${are(data.lines[0].waiting, 'is', 'are')} being handed out`
         : '',

@@ -293,7 +293,7 @@ struct op {
 	bool                writes;        /* decided: something is written for it */
 	bool                row_locked;    /* blocked.c: somebody outside has a row of it; slots: struct balance */
 	bool                suspects_lock; /* the op's batch waited in vain for a lock that no look finds */
-	bool                tried_alone;   /* the op itself waited in vain for that lock: it is a batch of its own */
+	bool                tried_alone;   /* that lock, or many conflicts, kept it waiting: it is a batch of its own */
 	uint8_t             errors;        /* rounds of the op by itself that the database refused */
 	uint16_t            guard_misses;  /* of the rounds that failed (tries): because a slot had too little */
 	unsigned            past;          /* catalogue_past when its lines found their numbers; 0: they have none */
@@ -304,7 +304,7 @@ struct op {
 	struct reservation *found, *other; /* the rows that the look-ups of its id and of other_id gave; owned */
 	struct claim       *claim;         /* who has the order to be settled or replaced; NULL: no open task; owned */
 	int64_t             other_before; /* `changed` of the other order at the look-up before; -1: it was not there */
-	int64_t             busy_since_ms; /* first time at which a row of it was seen locked from outside; 0: never */
+	int64_t             busy_since_ms; /* first time at which it was parked; 0: never */
 	int64_t             again_ms;      /* parked: when it is to be tried again */
 	uint64_t            turn;          /* its place in the order in which its lane took operations from the queue */
 	/* ---- */

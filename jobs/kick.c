@@ -40,7 +40,7 @@ static void group_read(void *arg, const struct db_row *row)
 	struct buried_page *p = arg;
 	struct buried_place last;
 
-	if (row->len[3] <= DUE_LEN) {
+	if (row->len[3] <= DUE_LEN || db_int(row, 1) < 0 || db_int(row, 1) > BURIED_WALK - p->orders) {
 		db_other(row);
 		return;
 	}

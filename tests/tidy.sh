@@ -49,7 +49,7 @@ while read -r path; do
 done < <(sed -nE 's/^(X|JOB)\([A-Z]+, *"([^"]+)".*/\2/p' api/routes.def | sort -u)
 while read -r code; do
 	[ -z "$code" ] || grep -qE "\b$code\b" api/openapi.yaml || wrong "openapi.yaml does not know the code $code"
-	[ -z "$code" ] || grep -qE "^\| (no|[0-9]).*\`$code\`" docs/shop.md || wrong "shop.md does not say whether to send again after $code"
+	[ -z "$code" ] || grep -qE "^\| (no|[0-9]).*\`$code\`" docs/reference.md || wrong "reference.md does not say whether to send again after $code"
 done < <(sed -nE 's/^X\([A-Z_]+, *"([a-z_]*)".*/\1/p' engine/outcome.def | sort -u)
 
 # The console: lines that can be read, 200 kB at most beside the page of the contract, no HTML made of texts, nothing from elsewhere.
@@ -72,7 +72,7 @@ two=$(awk '
 # What `make install` puts down is whole, and systemd can read the unit.
 root=$(mktemp -d)
 env -u MAKEFLAGS -u MAKELEVEL make -s install PREFIX=/usr DESTDIR="$root" > "$root/log" 2>&1 || wrong "make install:"$'\n'"$(cat "$root/log")"
-for file in bin/holdfast lib/systemd/system/holdfast.service share/doc/holdfast/{README.md,LICENSE,openapi.yaml,docs/{operator,shop,developer}.md}; do
+for file in bin/holdfast lib/systemd/system/holdfast.service share/doc/holdfast/{README.md,LICENSE,openapi.yaml,docs/{orders,stock,events,reference,operator,cluster,developer}.md}; do
 	[ -s "$root/usr/$file" ] || wrong "make install forgets $file"
 done
 "$root/usr/bin/holdfast" --version > /dev/null || wrong 'what is installed does not run'

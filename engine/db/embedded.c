@@ -39,18 +39,19 @@ enum {
 };
 
 struct embedded {
-	struct mariadbd   server; /* the watch's while the watch runs */
-	struct db_target  target;
-	char              files[sizeof(((struct mariadbd *)0)->dir) + 3];
-	enum embedded_use use;
-	int               users_lock; /* -1: not open, like the two below */
-	int               serve_lock;
-	int               wake; /* an eventfd: the watch is to end */
-	bool              watched;
-	pthread_t         watch;
-	bool              none;  /* no database is there, and none is to be made */
-	bool              unfit; /* the process may not open enough files, for another try as well */
-	_Atomic int64_t   restarts;
+	struct mariadbd        server; /* the watch's while the watch runs */
+	struct db_target       target;
+	char                   files[sizeof(((struct mariadbd *)0)->dir) + 3];
+	enum embedded_use      use;
+	int                    users_lock; /* -1: not open, like the two below */
+	int                    serve_lock;
+	int                    wake; /* an eventfd: the watch is to end */
+	bool                   watched;
+	pthread_t              watch;
+	bool                   none;  /* no database is there, and none is to be made */
+	bool                   unfit; /* the process may not open enough files, for another try as well */
+	_Atomic int64_t        restarts;
+	struct source *_Atomic source; /* is told where there is no room; NULL: nobody is */
 };
 
 /* Waits wait_ms at most (-1: no limit). True: embedded_close has begun. */
@@ -254,7 +255,11 @@ static void server_heal(struct embedded *e)
 		log_event(LOG_WARN, "server_restarted", "pid=%ld ms=%" PRId64 " by=%s dir=\"%s\"", (long)e->server.pid,
 		          clock_ms() - began, found ? "another" : "us", e->server.dir);
 	} else if (!stopping(e, 0)) {
+		struct source *told = atomic_load(&e->source);
+
 		log_event(LOG_ERROR, "server_not_restarted", "why=\"%s\"", why);
+		if (told)
+			(void)storage_fault(told, 0, why);
 	}
 }
 
@@ -358,6 +363,11 @@ bool embedded_is_served(const char *dir, char *why, size_t why_size)
 const struct db_target *embedded_target(const struct embedded *e)
 {
 	return &e->target;
+}
+
+void embedded_tells(struct embedded *e, struct source *source)
+{
+	atomic_store(&e->source, source);
 }
 
 const char *embedded_files(const struct embedded *e)

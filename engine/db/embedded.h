@@ -11,7 +11,7 @@
 #ifndef EMBEDDED_H
 #define EMBEDDED_H
 
-#include "engine/db/url.h"
+#include "engine/db/source.h"
 
 struct embedded;
 
@@ -30,8 +30,11 @@ int embedded_open(struct embedded **out, const char *dir, enum embedded_use use,
 /* True: a `serve` runs on DIR, and `why` says so. The call changes nothing. */
 bool                    embedded_is_served(const char *dir, char *why, size_t why_size) MUST_CHECK;
 const struct db_target *embedded_target(const struct embedded *e);
-const char             *embedded_files(const struct embedded *e); /* DIR/db; empty: there is none */
-int64_t                 embedded_restarts(const struct embedded *e); /* the number of restarts, for tests; any thread */
+/* From now on the source, which lives longer, is told where the server cannot be started again for want of room
+ * (storage.h). */
+void        embedded_tells(struct embedded *e, struct source *source);
+const char *embedded_files(const struct embedded *e);    /* DIR/db; empty: there is none */
+int64_t     embedded_restarts(const struct embedded *e); /* the number of restarts, for tests; any thread */
 /* Lets go of the server and stops it (SIGTERM, a clean shutdown, 60 s at most) if nobody else uses it. */
 void embedded_close(struct embedded *e);
 

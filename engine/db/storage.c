@@ -18,10 +18,16 @@ enum { EE_DISK_FULL = 20, ER_DISK_FULL = 1021, ER_RECORD_FILE_FULL = 1114 };
 
 /* ---- errors */
 
-/* Errors of files tell the number of the system behind these words, `(Errcode: 28 "No space left on device")`. */
+/* Errors of files tell the words of the system, or its number behind these, `(Errcode: 28 "No space left on device")`.
+ */
 static bool names_errno(const char *error)
 {
 	static const char *const before[] = {"rrcode: ", "rror "};
+	static const int         no_room[] = {ENOSPC, EDQUOT, EROFS};
+
+	for (size_t i = 0; i < LENGTH(no_room); i++)
+		if (strstr(error, strerror(no_room[i])))
+			return true;
 
 	for (size_t i = 0; i < LENGTH(before); i++)
 		for (const char *at = error; (at = strstr(at, before[i])) != NULL;) {

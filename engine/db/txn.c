@@ -109,7 +109,9 @@ static void steps_settle(struct txn *t)
 		changed = db_changed(t->db) == step->expected;
 		if (t->now == 0) { /* the first step is the fence, which tells the time */
 			t->now = db_last_id(t->db);
-			if (changed) /* otherwise no row was read that could tell */
+			if (changed && (t->now <= 0 || t->now > TIME_LAST))
+				t->result = db_answered_other(t->db, false);
+			else if (changed) /* otherwise no row was read that could tell */
 				t->fence->entered(t->fence->arg, t->now, t->begun_ms);
 		}
 		if (!changed)

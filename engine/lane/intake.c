@@ -1,7 +1,8 @@
 /* intake.c - see intake.h.
  *
  *   queue ─▶ pending ─▶ batch ─▶ answered          pending: taken from the queue; keeps the order of arrival
- *               ▲          │                        parked: somebody outside has locked a row of it
+ *               ▲          │                        parked: somebody outside has locked a row of it, or it met
+ *               │          │                                conflict after conflict
  *               └──────────┴─▶ parked ─▶ pending */
 #include "engine/lane/intake.h"
 #include "engine/base/clock.h"
@@ -18,8 +19,9 @@ enum {
 	LOCKED_MS = 4000, /* longest wait of an operation for a row that somebody outside holds */
 	PARKED_MS = 100,  /* longest pause between tries of a parked operation; the first pause is shorter: */
 	PARKED_MIN_MS = 10,
-	APART_MS = 400,       /* .. longest pause of an operation that is tried by itself */
-	SPREAD_MS = 13,       /* from one lane's looks to the next one's: at one time they would see each other's */
+	APART_MS = 400,   /* .. longest pause of an operation that is tried by itself */
+	CONFLICT_MS = 30, /* .. its pause behind a conflict, which is over sooner than a lock */
+	SPREAD_MS = 13,   /* from one lane's looks to the next one's: at one time they would see each other's */
 	PARKED_IDS = 1 << 16, /* places for the ids of parked operations: few of thousands share one */
 };
 
@@ -27,7 +29,7 @@ struct intake {
 	struct op  *ops[BATCH_OPS];          /* memory of batch.ops */
 	struct op  *pending, **pending_last; /* taken from the queue, or put back: the next batch comes from these */
 	size_t      pending_count;
-	struct op  *parked;                 /* waiting for a row that somebody outside holds */
+	struct op  *parked;                 /* set aside until their times (again_ms) */
 	int64_t     parked_ms;              /* earliest time at which a parked operation is tried again */
 	uint16_t    parked_ids[PARKED_IDS]; /* by hash of an id: how many parked operations name such a one */
 	struct op **returned;               /* memory of parked_return */
@@ -116,7 +118,7 @@ static int64_t park_ms(const struct lane *l, const struct op *op, bool twin, int
 
 	if (op->tried_alone)
 		return apart_ms < APART_MS ? apart_ms : APART_MS;
-	if (twin || now_ms == op->busy_since_ms)
+	if (twin || op->busy_since_ms == 0)
 		return PARKED_MIN_MS;
 	return PARKED_MS - (now_ms + SPREAD_MS * l->slot) % PARKED_MS;
 }
@@ -134,15 +136,26 @@ static void parked_count(struct lane *l, const struct op *op, int by)
 		*parked_id(l, op_id_hash(false, op->other_id)) += (uint16_t)by;
 }
 
-static void op_park(struct lane *l, struct op *op, bool twin)
+/* Keeps the operation until then, and those behind it that name its order. */
+static void op_set_aside(struct lane *l, struct op *op, int64_t now_ms, int64_t pause_ms)
 {
-	int64_t now_ms = clock_ms(), locked_ms;
-
 	if (op->busy_since_ms == 0) {
 		op->busy_since_ms = now_ms;
 		l->parked++;
 	}
-	locked_ms = now_ms - op->busy_since_ms;
+	op_queue(op);
+	op->again_ms = now_ms + pause_ms;
+	if (!l->intake->parked || op->again_ms < l->intake->parked_ms)
+		l->intake->parked_ms = op->again_ms;
+	op->next = l->intake->parked;
+	l->intake->parked = op;
+	parked_count(l, op, 1);
+}
+
+static void op_park(struct lane *l, struct op *op, bool twin)
+{
+	int64_t now_ms = clock_ms(), locked_ms = op->busy_since_ms == 0 ? 0 : now_ms - op->busy_since_ms;
+
 	if (locked_ms >= STUCK_MS)
 		clock_extend(&l->shared->locks_until_ms, LOCKS_MS);
 	if (locked_ms >= STUCK_MS && now_ms - op->arrived_ms >= LOCKED_MS) {
@@ -150,13 +163,7 @@ static void op_park(struct lane *l, struct op *op, bool twin)
 		lane_answer(l, op, BUSY);
 		return;
 	}
-	op_queue(op);
-	op->again_ms = now_ms + park_ms(l, op, twin, now_ms);
-	if (!l->intake->parked || op->again_ms < l->intake->parked_ms)
-		l->intake->parked_ms = op->again_ms;
-	op->next = l->intake->parked;
-	l->intake->parked = op;
-	parked_count(l, op, 1);
+	op_set_aside(l, op, now_ms, park_ms(l, op, twin, now_ms));
 }
 
 void batch_park(struct lane *l, struct op *op)
@@ -319,13 +326,18 @@ void batch_retry(struct lane *l)
 	if (batch_tries(b) > 0)
 		l->limit = b->count > 1 ? b->count / 2 : 1;
 	for (size_t i = 0; i < b->count; i++) {
-		b->ops[i]->tries++;
-		if (may_try_again(b->ops[i])) {
-			b->ops[kept++] = b->ops[i];
-			continue;
+		struct op *op = b->ops[i];
+
+		op->tries++;
+		if (!may_try_again(op)) {
+			busy_count(BUSY_CONFLICTS, op->id);
+			lane_answer(l, op, BUSY);
+		} else if (b->count == 1 && op->tries > TRIES_APART) {
+			op->tried_alone = true;
+			op_set_aside(l, op, clock_ms(), CONFLICT_MS);
+		} else {
+			b->ops[kept++] = op;
 		}
-		busy_count(BUSY_CONFLICTS, b->ops[i]->id);
-		lane_answer(l, b->ops[i], BUSY);
 	}
 	b->count = kept;
 	batch_put_back(l);

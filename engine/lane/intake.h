@@ -5,8 +5,9 @@
 #include "engine/write/state.h"
 
 /* An operation is told BUSY behind so many conflicts where CONFLICTS_MS have passed since it came, too: what others
- * move to and fro is there at some moment. And behind so many errors of a batch that is the operation alone. */
-enum { TRIES_MAX = 30, CONFLICTS_MS = 5000, ERRORS_MAX = 3 };
+ * move to and fro is there at some moment. And behind so many errors of a batch that is the operation alone. After
+ * TRIES_APART conflicts it is tried by itself, and the lane serves the others between its tries. */
+enum { TRIES_APART = 10, TRIES_MAX = 30, CONFLICTS_MS = 5000, ERRORS_MAX = 3 };
 
 void intake_open(struct lane *l);
 void intake_close(struct lane *l);

@@ -545,7 +545,7 @@ static void *lane_main(void *arg)
 		atomic_store(&l->working_since_ms, clock_ms());
 		storage_probe(l);
 		connected = db_connected(l->db) || lane_connect(l);
-		if (!connected && db_full(l->db)) {
+		if (!connected && (db_full(l->db) || storage_is_full(l->shared->source))) {
 			l->batch.writing = false;
 			writers_answer(l, STORAGE_FULL);
 		} else if (!connected) {

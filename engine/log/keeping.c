@@ -21,6 +21,8 @@ static enum db_result pieces_remove(struct db *db, struct values *writers, int64
 		result = db_ask(db, KEEP_PIECE, &(struct fill){.writer = writer, .limit = PIECE}, db_ints, &gone);
 		if (result == DB_LOCKED || result == DB_RETRY)
 			continue;
+		if (result == DB_OK && (gone < 0 || gone > PIECE))
+			result = db_answered_other(db, false);
 		if (result != DB_OK)
 			return result;
 		*removed += gone;

@@ -186,7 +186,7 @@ enum db_result census_answer(struct db *db, struct catalogue *c, struct op *op)
 		last->counted_ms = 0;
 		if (!census_read(db, brief, last)) {
 			last->counted_ms = 0;
-			return DB_AWAY;
+			return db_has_answered_other(db) ? DB_ERROR : DB_AWAY;
 		}
 		if (!brief)
 			counters_take_over(db);

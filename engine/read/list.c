@@ -315,8 +315,8 @@ enum db_result list_reservations(struct db *db, struct catalogue *c, struct op *
 		if (result == DB_OK)
 			op->query->page.cursor[0] = '\0';
 		if (result == DB_OK && more)
-			cursor_write(op->query->page.cursor, 'r', filter_of(op, &keys), last->task * 100 + last->part,
-			             last->due_ms, last->id);
+			cursor_write(op->query->page.cursor, 'r', filter_of(op, &keys),
+			             (int64_t)((uint64_t)last->task * 100) + last->part, last->due_ms, last->id);
 	}
 	free(keys.list);
 	return result;

@@ -80,7 +80,7 @@ static enum db_result reader_ask(struct reader *r, size_t how, struct op **ops, 
 	enum db_result    result;
 
 	if (!db_connected(r->db) && !db_connect(r->db))
-		return DB_AWAY;
+		return db_has_answered_other(r->db) ? DB_ERROR : DB_AWAY;
 	past = catalogue_past(c);
 	result = answers[how].all ? answers[how].all(r->db, c, ops, count) : answers[how].one(r->db, c, ops[0]);
 	if (result == DB_OK && past != catalogue_past(c) && answers[how].one != job_run /* whose work is done */)

@@ -59,6 +59,7 @@ static int source_open(struct database *database, enum embedded_use use)
 	if (status != EXIT_DONE)
 		return say_status(status, "%s", why);
 	database->source = source_new(embedded_target(database->embedded));
+	embedded_tells(database->embedded, database->source);
 	snprintf(source_storage(database->source)->folder, sizeof(source_storage(database->source)->folder), "%s",
 	         embedded_files(database->embedded));
 	return EXIT_DONE;

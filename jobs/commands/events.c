@@ -235,7 +235,7 @@ int events_run(void)
 	int           status;
 
 	if (!event_filter_read(option_text(OPTION_types), &e.filter))
-		return say_status(EXIT_USAGE, "--types names an unknown type of event; see docs/shop.md");
+		return say_status(EXIT_USAGE, "--types names an unknown type of event; see docs/events.md");
 	e.follows = option_given(OPTION_follow);
 	e.cursor = mem_copy(option_text(OPTION_after));
 	e.stop = stop_on_signals(NULL);

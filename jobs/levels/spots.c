@@ -55,7 +55,8 @@ void spots_touch(struct spots *s, uint32_t sku_id, uint32_t location_id, int64_t
 {
 	struct spot *spot;
 
-	assert(sku_id);
+	if (sku_id == 0)
+		return;
 	spot = spot_get(s, sku_id, location_id);
 	if (taken > 0)
 		spot->left = spot->left > taken ? spot->left - taken : 0;
@@ -68,9 +69,10 @@ void spots_touch(struct spots *s, uint32_t sku_id, uint32_t location_id, int64_t
 
 void spots_settle(struct spots *s, uint32_t sku_id, uint32_t location_id, int64_t left)
 {
-	struct spot *spot = spot_get(s, sku_id, location_id);
+	struct spot *spot = s->size > 0 ? spot_find(s, sku_id, location_id) : NULL;
 
-	assert(spot->pending);
+	if (!spot || !spot->pending)
+		return;
 	spot->pending = false;
 	spot->left = left;
 }

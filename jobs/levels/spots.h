@@ -21,9 +21,11 @@ struct spots {
 	size_t       pending, max;
 };
 void spots_fini(struct spots *s);
-/* Units were taken from a spot (0 or less: came back). INT64_MAX: nobody knows how many. */
+/* Units were taken from a spot (0 or less: came back). INT64_MAX: nobody knows how many. No sku has the number 0,
+ * whatever a row says. */
 void spots_touch(struct spots *s, uint32_t sku_id, uint32_t location_id, int64_t taken);
-/* A spot of the list was looked at. The list has it until spots_trim, before which nothing is touched. */
+/* A spot of the list was looked at; any other one is left as it is. The list has it until spots_trim, before which
+ * nothing is touched. */
 void spots_settle(struct spots *s, uint32_t sku_id, uint32_t location_id, int64_t left);
 /* Drops what was settled from the list, and forgets all where too much is known. */
 void spots_trim(struct spots *s);

@@ -220,8 +220,9 @@ static void slot_read(void *arg, const struct db_row *row)
 	struct rest *in = arg;
 	int64_t      qty = db_int(row, 1) < in->left ? db_int(row, 1) : in->left;
 
-	if (qty > 0)
-		share_add(&in->slots, 0, 0, (uint16_t)db_int(row, 0), qty, 0);
+	if (qty <= 0)
+		return;
+	share_add(&in->slots, 0, 0, (uint16_t)db_int(row, 0), qty, 0);
 	in->left -= qty;
 }
 

@@ -78,9 +78,11 @@ static void decide(struct handout *h, const struct reservation_reader *in, const
 
 	for (size_t i = 0; i < h->front.count && left > 0; i++) {
 		uint64_t             id = (uint64_t)h->front.list[i].number;
-		struct reservation **at = bsearch(&id, in->list, in->count, sizeof(struct reservation *), id_order);
-		const struct line   *line = at ? line_at(*at, h->sku_id, h->from_id) : NULL;
-		int64_t              qty;
+		struct reservation **at =
+			in->count > 0 ? bsearch(&id, in->list, in->count, sizeof(struct reservation *), id_order)
+				      : NULL;
+		const struct line *line = at ? line_at(*at, h->sku_id, h->from_id) : NULL;
+		int64_t            qty;
 
 		if (!line || line->qty < 1 || !reservation_is_live((*at)->state))
 			continue; /* it has left the line since */

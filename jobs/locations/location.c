@@ -115,6 +115,8 @@ static enum db_result location_turn(struct db *db, struct catalogue *c, const st
 		result = db_ask(db, LOCATION_IN_USE, &fill, db_ints, &lies);
 	if (result == DB_OK && !lies)
 		result = db_ask(db, LOCATION_TURN, &fill, db_ints, &lies);
+	if (lies < 0 || lies >= (int64_t)LENGTH(outcomes))
+		return db_answered_other(db, false);
 	*outcome = outcomes[lies];
 	return result;
 }

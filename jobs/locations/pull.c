@@ -77,9 +77,14 @@ struct slots {
 static void slot_read(void *arg, const struct db_row *row)
 {
 	struct slots *s = arg;
+	int64_t       qty = qty_read(row, 1);
 
-	share_add(&s->all, s->handout->sku_id, s->handout->to_id, (uint16_t)db_int(row, 0), db_int(row, 1), 0);
-	s->handout->units += db_int(row, 1);
+	if (qty < 1 || s->handout->units > INT64_MAX - qty) {
+		db_other(row);
+		return;
+	}
+	share_add(&s->all, s->handout->sku_id, s->handout->to_id, (uint16_t)db_int(row, 0), qty, 0);
+	s->handout->units += qty;
 }
 
 /* Takes the units that are given from these slots, one after the other. */

@@ -193,6 +193,85 @@ def what_an_order_has_to_do_with(page, service):
     service.call('POST', 'v1/reservations/kin%204/release')
 
 
+def released(error):
+    """The button that releases the buried orders of this error."""
+    return f"""[...[...document.querySelectorAll('tr')].find(r => r.innerText.includes({json.dumps(error)}))?.querySelectorAll('button') ?? []]
+        .find(b => b.innerText === 'Release')"""
+
+
+@check()
+def one_unit_is_two_are(page, service):
+    service.call('PUT', 'v1/locations/boat', {'kind': 'incoming'})
+    service.call('POST', 'v1/movements', {'movement_id': 'boat', 'kind': 'receipt', 'lines': [{'sku': 'PEN', 'qty': 9}, {'sku': 'PEN', 'qty': 9, 'location': 'boat'}]})
+    for qty, release, confirm, settle in ((1, '1 unit goes back: 1 × PEN', '1 unit is kept for it: 1 × PEN', '1 unit leaves the stock: 1 × PEN'),
+                                          (2, '2 units go back: 2 × PEN', '2 units are kept for it: 2 × PEN', '2 units leave the stock: 2 × PEN')):
+        service.call('POST', 'v1/reservations', {'order_id': f'pen-{qty}', 'lines': [{'sku': 'PEN', 'qty': qty}]})
+        page.open(service, f'order/pen-{qty}')
+        for button, words in (('Release', release), ('Confirm', confirm)):
+            page.press(button)
+            page.says(words)
+            page.press('Cancel')
+        page.press('Extend')
+        page.says(f'{qty} unit is held until' if qty == 1 else f'{qty} units are held until')
+        page.press('Cancel')
+        service.call('POST', f'v1/reservations/pen-{qty}/confirm')
+        page.press('Settle')
+        page.says(settle)
+        page.press('Cancel')
+    page.press('Split')
+    page.fill('Id of the new order', 'pen-3')
+    page.fill('PEN at main, of 2', '1')
+    page.says('1 unit goes to pen-3; 1 unit stays.')
+    page.press('Cancel')
+    page.open(service, 'sku/PEN')
+    for units, said, done in (('1', '1 unit of PEN has come to', '1 unit of PEN came: 0 units went to orders, 1 unit is for sale.'),
+                              ('2', '2 units of PEN have come to', '2 units of PEN came: 0 units went to orders, 2 units are for sale.')):
+        page.press('Arrival')
+        page.fill('Units', units)
+        page.says(said)
+        page.press(f'Bring in {units} unit{"s" * (units == "2")}')
+        page.says(done)
+    service.call('POST', 'v1/reservations/pen-2/release')
+    bury(service, 'lost', 1, 'PEN', qty=1)
+    bury(service, 'broken', 1, 'PEN', qty=2)
+    page.open(service, 'jobs')
+    for error, said in (('lost', '1 unit of it goes back.'), ('broken', '2 units of it go back.')):
+        page.until(released(error)).click()
+        page.says(f'1 order with the error “{error}”: {said}')
+        page.press(f'Release {said[:7].strip()} of 1 order')
+        page.says('1 order is released.')
+
+
+# What a canvas says is seen by nobody but who listens when it is drawn.
+DRAWN = """const [from, to] = arguments, drawn = [], fill = CanvasRenderingContext2D.prototype.fillText
+    CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) { drawn.push(text); return fill.call(this, text, ...rest) }
+    const done = arguments[arguments.length - 1]
+    import('/console/plots.js').then(async ({Plot}) => {
+        const plot = new Plot('Times', [{label: 'n'}]), times = []
+        for (let t = from; t <= to; t += (to - from) / 20) times.push(t)
+        document.body.append(plot.element)
+        plot.show([times, times.map(() => 1)])
+        await new Promise(r => setTimeout(r, 300))
+        drawn.length = 0    // it was drawn once or twice; now once
+        plot.plot.redraw(false, true)
+        await new Promise(r => setTimeout(r, 100))
+        CanvasRenderingContext2D.prototype.fillText = fill
+        plot.element.remove()
+        done(drawn)
+    })"""
+
+
+@check()
+def no_second_stands_twice_at_an_axis(page, service):
+    page.open(service, 'now')
+    page.says('This service, the last ten minutes')
+    noon = 1795780800       # seconds, at a whole minute
+    for span_s in (2, 4, 9, 60, 600, 43200):
+        drawn = page.driver.execute_async_script(DRAWN, noon, noon + span_s)
+        times = [text for text in drawn if re.fullmatch(r'\d\d:\d\d(:\d\d)?', text)]
+        assert len(times) >= 2 and len(times) == len(set(times)), (span_s, drawn)
+
+
 HIDDEN = "Object.defineProperty(document, 'hidden', {value: true, configurable: true})"    # nothing is polled any more
 
 
@@ -365,10 +444,10 @@ def a_refusal_says_why(page, service):
 
 # ---- jobs
 
-def bury(service, error, count, sku='MUG'):
+def bury(service, error, count, sku='MUG', qty=2):
     ids = [f'{error} {n}'[-60:] for n in range(count)]
     service.call('POST', 'v1/reservations/batch', {'reservations': [
-        {'order_id': i, 'confirm': True, 'lines': [{'sku': sku, 'qty': 2}]} for i in ids]})
+        {'order_id': i, 'confirm': True, 'lines': [{'sku': sku, 'qty': qty}]} for i in ids]})
     task = service.call('POST', 'v1/tasks', {'kind': 'settle', 'worker': 'packer', 'limit': 1000})[1]
     service.call('POST', f'v1/tasks/{task["task_id"]}/fail', {'orders': [{'order_id': i, 'error': error, 'retry': False} for i in ids]})
     service.call('POST', f'v1/tasks/{task["task_id"]}/complete', {})

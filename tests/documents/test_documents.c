@@ -47,9 +47,30 @@ Test(documents, readme, .timeout = DOCUMENT_TIMEOUT_S)
 	document_is_true("README.md", "");
 }
 
-Test(documents, shop, .timeout = DOCUMENT_TIMEOUT_S)
+Test(documents, orders, .timeout = DOCUMENT_TIMEOUT_S)
 {
-	document_is_true("docs/shop.md", "");
+	document_is_true("docs/orders.md", "");
+}
+
+Test(documents, stock, .timeout = DOCUMENT_TIMEOUT_S)
+{
+	document_is_true("docs/stock.md", "");
+}
+
+Test(documents, events, .timeout = DOCUMENT_TIMEOUT_S)
+{
+	document_is_true("docs/events.md", "");
+}
+
+/* These two have links, commands and flags, and nothing that is run. */
+Test(documents, reference, .timeout = DOCUMENT_TIMEOUT_S)
+{
+	document_is_true("docs/reference.md", "");
+}
+
+Test(documents, cluster, .timeout = DOCUMENT_TIMEOUT_S)
+{
+	document_is_true("docs/cluster.md", "");
 }
 
 /* The database of the operator's own, where the document has the socket of Debian's MariaDB. */

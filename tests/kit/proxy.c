@@ -2,6 +2,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "tests/kit/proxy.h"
+#include "tests/kit/impostor.h"
 #include "tests/kit/patience.h"
 
 #include <poll.h>
@@ -48,7 +49,10 @@ struct proxy {
 	char            text[200];
 	size_t          nth;            /* BREACH_OTHER: which of a lane's .. */
 	char            instead_of[40]; /* .. or which text, of others */
-	struct text     late;           /* kept back, for late_server */
+	const char     *value, *from;   /* BREACH_ROWS */
+	int             more;
+	unsigned        skips;
+	struct text     late; /* kept back, for late_server */
 	int             late_server;
 	int             waiting_server; /* the same, of a client that waits; the pair's; -1: none waits */
 };
@@ -174,6 +178,69 @@ static bool other_sent(struct proxy *p, struct pair *pair, size_t len)
 	return false;
 }
 
+/* By these a connection begins. */
+static bool is_first(const char *sql)
+{
+	static const char *const first[] = {"FROM schema_version",
+	                                    "FROM identity",
+	                                    "FROM location FORCE INDEX (PRIMARY)",
+	                                    "CRC32(MD5(CONCAT_WS",
+	                                    "DECLARE number INT UNSIGNED",
+	                                    "DECLARE CONTINUE HANDLER FOR 1193"};
+
+	for (size_t i = 0; i < LENGTH(first); i++)
+		if (strstr(sql, first[i]))
+			return true;
+	return false;
+}
+
+/* The statement in the place of that one; false: it is sent as it is. */
+static bool rows_instead(struct proxy *p, const char *sql, struct text *to)
+{
+	int columns = (int)impostor_columns(sql);
+
+	if (strncmp(sql, p->text, strlen(p->text)) != 0 || columns == 0 || is_first(sql))
+		return false;
+	if (p->skips > 0) {
+		p->skips--;
+		return false;
+	}
+	text_add(to, "SELECT ");
+	for (int i = 0; i < columns + p->more || i == 0; i++)
+		text_format(to, "%s%s", i > 0 ? "," : "", p->value);
+	text_format(to, " %s", p->from);
+	return true;
+}
+
+/* Passes a chunk on, with other statements in the place of those that begin so. What is no whole packet is passed on.
+ */
+static void rows_sent(struct proxy *p, struct pair *pair, size_t len)
+{
+	const unsigned char *byte = (const unsigned char *)p->chunk;
+	size_t               at = 0, next;
+
+	for (; at + 5 <= len; at = next) {
+		struct text sql = {0}, other = {0};
+		size_t      size = byte[at] | (size_t)byte[at + 1] << 8 | (size_t)byte[at + 2] << 16;
+
+		next = at + 4 + size;
+		if (next > len)
+			break;
+		text_bytes(&sql, byte + at + 5, size - 1);
+		if (byte[at + 4] == 3 && rows_instead(p, sql.data, &other)) {
+			send_all(pair->server,
+			         (const char[]){(char)(other.len + 1), (char)((other.len + 1) >> 8), 0, 0, 3}, 5);
+			send_all(pair->server, other.data, other.len);
+			p->struck = true;
+		} else {
+			send_all(pair->server, p->chunk + at, next - at);
+		}
+		text_fini(&sql);
+		text_fini(&other);
+	}
+	send_all(pair->server, p->chunk + at, len - at);
+}
+
 /* Is it the statement that is waited for? Then the breach. */
 static bool strikes(struct proxy *p, struct pair *pair, size_t len)
 {
@@ -186,6 +253,14 @@ static bool strikes(struct proxy *p, struct pair *pair, size_t len)
 
 		pthread_mutex_unlock(&p->lock);
 		return sent;
+	}
+	if (p->armed > 0 && p->breach == BREACH_ROWS) {
+		bool takes = pair->lane == p->lanes_only;
+
+		if (takes)
+			rows_sent(p, pair, len);
+		pthread_mutex_unlock(&p->lock);
+		return takes;
 	}
 	if (p->armed > 0 && (pair->lane || !p->lanes_only))
 		hit = memmem(p->chunk, len, p->text, strlen(p->text));
@@ -379,6 +454,18 @@ void proxy_arm_instead(struct proxy *p, const char *text, const char *sql)
 	snprintf(p->instead_of, sizeof(p->instead_of), "%s", text);
 	pthread_mutex_unlock(&p->lock);
 	arm(p, BREACH_OTHER, sql, false);
+}
+
+void proxy_arm_hostile(struct proxy *p, bool lanes, const char *begins, unsigned skips, const char *value, int more,
+                       const char *from)
+{
+	pthread_mutex_lock(&p->lock);
+	p->skips = skips;
+	p->value = value;
+	p->more = more;
+	p->from = from;
+	pthread_mutex_unlock(&p->lock);
+	arm(p, BREACH_ROWS, begins, lanes);
 }
 
 bool proxy_disarm(struct proxy *p)

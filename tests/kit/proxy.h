@@ -18,6 +18,7 @@ enum breach {
 	BREACH_TORN,  /* the same after the first kB of the answer, and nobody gets in any more until proxy_let_in */
 	BREACH_WRONG, /* the server gets something that it refuses, as if it had been interrupted; twice */
 	BREACH_OTHER, /* the server gets another statement: proxy_arm_other */
+	BREACH_ROWS,  /* .. that gives other rows: proxy_arm_hostile */
 };
 
 struct proxy;
@@ -38,6 +39,11 @@ void proxy_arm_lane(struct proxy *p, enum breach breach, const char *text);
 void proxy_arm_other(struct proxy *p, size_t nth, const char *sql);
 /* The same instead of the next statement with this text that no lane sends. */
 void proxy_arm_instead(struct proxy *p, const char *text, const char *sql);
+/* Until proxy_disarm every statement that begins so, of lanes or of everybody else, is answered by other rows: of
+ * `more` columns more than it has, with this value in each, as many as `from` has (SQL; empty: one). The first `skips`
+ * of them are answered rightly, and so are those by which a new connection begins. */
+void proxy_arm_hostile(struct proxy *p, bool lanes, const char *begins, unsigned skips, const char *value, int more,
+                       const char *from);
 /* Lies in wait for nothing any more. Did it strike? */
 bool proxy_disarm(struct proxy *p) MUST_CHECK;
 /* Behind the statement for which it lies in wait nobody gets in any more, until proxy_let_in. */

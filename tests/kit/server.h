@@ -23,6 +23,10 @@ void server_stop(struct server *s);
 /* Puts a folder of it, with what is in there, onto a small disk that nobody but the test and its children see. It does
  * not run meanwhile. Ends the test as skipped where the account may not do that. */
 void server_disk(struct server *s, const char *folder, int mib);
+/* The same on a file system that has a journal, and so can become read-only while files are open in it, as a disk with
+ * errors does. Nothing makes it writable again. */
+void server_journaled_disk(struct server *s, const char *folder, int mib);
+void server_disk_breaks(const struct server *s);
 void server_disk_fill(const struct server *s, bool full); /* takes all the space that is left; gives it back */
 /* Likewise, with a log of all statements. */
 void server_start_logged(struct server *s);

@@ -73,6 +73,28 @@ Test(busy, conflicts_that_end)
 	flow_end();
 }
 
+/* Conflicts that do not end, of an order whose line no longer says what its slot keeps: its lane serves the others
+ * meanwhile, long before the order is told BUSY. */
+Test(busy, conflicts_hold_up_no_other_order)
+{
+	struct race *race;
+
+	flow_begin();
+	flow_step("serve --lanes 1");
+	flow_steps("receipt A +10 B +200 -> 201",
+	           "reserve C A=2 -> 201",
+	           "sql UPDATE reservation_line SET qty = 0 -> ");
+	race = flow_race("1", "release C");
+	for (int i = 0; i < 1000 && trap_metric(0, "holdfast_retries_total") < 10; i++)
+		usleep(5000);
+	flow_steps("race 8*20 reserve R# B=1 confirm=true -> *x 201",
+	           "raw GET /metrics -> 200 holdfast_busy_total{cause=conflicts}=0");
+	trap_raced(race, "1x 503 busy");
+	flow_steps("sql UPDATE reservation_line SET qty = 2 WHERE qty = 0 -> ",
+	           "release C -> 200 released");
+	flow_end();
+}
+
 Test(busy, task_that_the_database_refuses)
 {
 	flow_begin();

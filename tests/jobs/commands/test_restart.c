@@ -2,10 +2,13 @@
 #include "engine/base/clock.h"
 #include "tests/kit/patience.h"
 #include "tests/kit/program.h"
+#include "tests/kit/http.h"
+#include "tests/kit/drill.h"
 #include "tests/kit/server.h"
 #include "tests/lang/trap.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -439,4 +442,99 @@ Test(restart, full_temporary_files)
 	flow_repeat("reserve R1", " S#=1", 1000, " -> 201 held");
 	flow_step("wait raw GET /readyz        -> 200");
 	flow_end_on(&server);
+}
+
+/* ---- the disk of a private server */
+
+/* Waits until the log says so. */
+static bool log_says(const char *log, const char *words)
+{
+	struct text said = {0};
+	bool        is = false;
+
+	for (int64_t from_ms = clock_ms(); !is && !patience_is_over(from_ms, 3 * PATIENCE_MS); usleep(100000)) {
+		text_reset(&said);
+		program_log_all(log, &said);
+		is = said.data && strstr(said.data, words);
+	}
+	text_fini(&said);
+	return is;
+}
+
+/* The free bytes that a scrape tells; -1: none. */
+static long long free_told(struct client *client)
+{
+	struct answer out = {0};
+	const char   *at;
+	long long     told = -1;
+
+	client_ask(client, "GET", "/metrics", "", &out);
+	at = out.body.data ? strstr(out.body.data, "\nholdfast_storage_free_bytes ") : NULL;
+	if (at)
+		told = strtoll(at + strlen("\nholdfast_storage_free_bytes "), NULL, 10);
+	answer_fini(&out);
+	return told;
+}
+
+static int reserved(struct client *client, const char *id, bool *is_storage)
+{
+	struct answer out = {0};
+	char          body[100];
+	int           status;
+
+	snprintf(body, sizeof(body), "{\"order_id\":\"%s\",\"lines\":[{\"sku\":\"A\",\"qty\":1}]}", id);
+	client_ask(client, "POST", "/v1/reservations", body, &out);
+	status = out.status;
+	*is_storage = out.body.data && strstr(out.body.data, "\"code\":\"storage_full\"");
+	answer_fini(&out);
+	return status;
+}
+
+static void disk_do(const struct server *server, const char *command)
+{
+	char whole[300];
+
+	snprintf(whole, sizeof(whole), "cd %s && %s", server->disk, command);
+	cr_assert(system(whole) == 0, "%s", whole);
+}
+
+/* It gets low, has enough again, and then becomes read-only, as one with errors does: its server ends, and cannot be
+ * started again. */
+Test(restart, room_of_a_private_server, DRILL)
+{
+	struct server  server = {.dir = "/tmp/holdfast-room-XXXXXX"};
+	struct program p = {0};
+	struct client  client;
+	char           log[100], options[300];
+	long long      told;
+	int64_t        from_ms;
+	bool           is_storage = false;
+
+	cr_assert(mkdtemp(server.dir) && chmod(server.dir, 0755) == 0);
+	snprintf(log, sizeof(log), "%s/log", server.dir);
+	snprintf(options, sizeof(options), "%s/disk", server.dir);
+	cr_assert(mkdir(options, 0755) == 0);
+	server_journaled_disk(&server, "disk", 900);
+	snprintf(options, sizeof(options), "--data %s/data", server.disk);
+	program_start(&p, log, NULL, options);
+	client_open(&client, p.port);
+	told = free_told(&client);
+	cr_expect(told > 100 << 20 && told < 900 << 20, "%lld", told);
+	disk_do(&server, "fallocate -l $(($(stat -f -c '%a*%S' .) - (40 << 20))) filler");
+	cr_expect(log_says(log, "event=storage_low free_bytes="));
+	told = free_told(&client);
+	cr_expect(told > 0 && told < 90 << 20, "%lld", told);
+	disk_do(&server, "rm filler");
+	cr_expect(log_says(log, "event=storage_enough free_bytes="));
+	server_disk_breaks(&server);
+	(void)reserved(&client, "R1", &is_storage); /* the server ends at this one, or before */
+	cr_expect(log_says(log, "event=storage_full"));
+	from_ms = clock_ms();
+	cr_expect(reserved(&client, "R2", &is_storage) == 503 && is_storage);
+	cr_expect(!patience_is_over(from_ms, AT_ONCE_FULL_MS), "%lld ms", (long long)(clock_ms() - from_ms));
+	client_close(&client);
+	program_kill(&p);
+	disk_do(&server, "kill -9 $(cat data/mariadbd.pid) 2> /dev/null; true");
+	snprintf(options, sizeof(options), "umount -l %s; rm -rf %s", server.disk, server.dir);
+	cr_expect(system(options) == 0);
 }
