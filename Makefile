@@ -8,7 +8,8 @@ cluster: PACKAGES += libcriterion-dev libcjson-dev libfaketime python3 mariadb-s
 check-programs: PACKAGES += valgrind git mawk gawk busybox mariadb-server galera-4 rsync lsof iproute2 nftables
 check-programs check-long pictures: PACKAGES += chromium chromium-driver python3-selenium
 check-programs contract: PACKAGES += python3-yaml python3-jsonschema
-count walk: PACKAGES += python3 valgrind
+count: PACKAGES += valgrind
+count walk: PACKAGES += python3
 bench: PACKAGES += redis-server
 
 B       ?= build
@@ -35,7 +36,7 @@ TESTS    = $(filter-out tests/bench/% tests/fuzz/%,$(sort $(wildcard tests/*.c t
 
 MAKEFLAGS += $(if $(filter 0,$(MAKELEVEL)),--jobs=$(shell nproc))
 
-.PHONY: all run test check check-programs check-beside check-long coverage pictures fuzz contract count walk bench scale demo fault soak cluster tidy install deb install-packages generated clean help ALWAYS
+.PHONY: all run test check check-programs check-beside check-long coverage pictures fuzz contract count bench scale demo fault soak cluster walk tidy install deb install-packages generated clean help ALWAYS
 .DELETE_ON_ERROR:
 all: $(B)/holdfast
 
@@ -51,8 +52,8 @@ help:
 	@echo 'make install  the program, its systemd unit and its documents, to PREFIX (/usr/local) under DESTDIR'
 	@echo 'make deb      a Debian package of that, in build'
 	@echo 'make count    instructions of the service per operation, against the table tests/bench/counts.tsv; COUNT_FLAGS=--write'
-	@echo 'make walk     files and calls that a plain order passes, against docs/developer.md; WALK_FLAGS=--list names them'
 	@echo 'make bench    measure against the usual ways, AGAINST=PROGRAM against an older one; make scale: lanes, a million skus, 20 million reservations'
+	@echo 'make walk     the files and calls that a plain order passes, which docs/developer.md says, too'
 	@echo 'make demo     replay sales and check every sum with other code; demo and bench take ORDERS=FILE.csv'
 
 run: install-packages
@@ -88,8 +89,8 @@ check-beside: export TSAN_OPTIONS = halt_on_error=1
 check-beside:
 	tests/fuzz/run.sh build/asan 0 $(FUZZ)
 	tests/contract/contract.py --holdfast build/asan/holdfast
-	tests/bench/count.py --holdfast build/holdfast
 	@$(MAKE) --no-print-directory walk
+	tests/bench/count.py --holdfast build/holdfast
 	HOLDFAST_BIN=build/tsan/holdfast build/asan/test --jobs 4 \
 	  --filter '@(concurrency|replay|batch|reservation_state|restart|worker|exec|reap)/*'
 	HOLDFAST_BIN=tests/memcheck.sh build/asan/test --jobs 4 --filter '@(reservation|batch)/*'
@@ -121,12 +122,6 @@ count: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast
 	tests/bench/count.py --holdfast $(B)/holdfast $(COUNT_FLAGS)
 
-# The hooks of preload/walk.c must not call themselves; the base is no part of the walk.
-WALK = B=build/walk CFLAGS='-O0 -g -finstrument-functions -finstrument-functions-exclude-file-list=engine/base/,tests/'
-walk: install-packages
-	@$(MAKE) --no-print-directory $(WALK) build/walk/holdfast build/walk/bench-walk.so
-	tests/bench/walk.py --holdfast build/walk/holdfast --library build/walk/bench-walk.so --document docs/developer.md $(WALK_FLAGS)
-
 scale: override BENCH_FLAGS += --scale
 bench scale: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast $(B)/bench-holdfast
@@ -144,6 +139,10 @@ fault soak: install-packages
 cluster: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast $(B)/bench-holdfast
 	python3 tests/fault/fault.py --cluster $(CLUSTER:%=--hours %) --holdfast $(B)/holdfast --bench $(B)/bench-holdfast $(FAULT_FLAGS)
+
+walk: install-packages
+	@$(MAKE) --no-print-directory B=build/walk CFLAGS='-O0 -g1 -finstrument-functions' build/walk/holdfast build/walk/bench-walk.so
+	tests/walk.py build/walk
 
 tidy:; tests/tidy.sh && tests/rooms.py
 
@@ -180,7 +179,7 @@ link    = $(if $(COUNTS),: $@,$(call say,LINK $@) $(CC) $(CFLAGS) -o $@ $^ $(LDF
 $(B)/holdfast: $(B)/obj/main.o $(OBJECTS)
 	$(link)
 $(B)/bench-holdfast: | $(B)/bench-trips.so
-$(B)/bench-trips.so $(B)/bench-walk.so: $(B)/bench-%.so: tests/bench/preload/%.c
+$(B)/bench-%.so: tests/bench/preload/%.c
 	@mkdir -p $(@D) && $(CC) $(CFLAGS) -shared -fPIC -o $@ $<
 # Tests wait for others: a third of the compiler's time is worth more than their speed. The sanitizers look at the program.
 TEST_FLAGS := -O0 -U_FORTIFY_SOURCE $(if $(findstring -fsanitize,$(CFLAGS)),-fno-sanitize=all -DSANITIZED=1)

@@ -146,8 +146,7 @@ static void trace_read(char trace[TRACE_HEX + 1], const char *traceparent)
 
 void access_asked(struct access *a, struct request *r, const struct asked *asked)
 {
-	if (a->fd < 0 && !a->options.slow_ms)
-		return;
+	assert(a->fd >= 0 || a->options.slow_ms);
 	r->note = mem_alloc(sizeof(*r->note));
 	snprintf(r->note->method, sizeof(r->note->method), "%s", asked->method);
 	snprintf(r->note->path, sizeof(r->note->path), "%.*s", (int)strcspn(asked->target, "?"), asked->target);
@@ -253,4 +252,5 @@ void access_watch(struct access *a, struct requests *all)
 {
 	all->told = answered;
 	all->told_arg = a;
+	all->notes = a->fd >= 0 || a->options.slow_ms;
 }

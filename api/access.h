@@ -19,8 +19,7 @@ struct access;
 struct access *access_open(const struct access_options *options, char *why, size_t why_size) MUST_CHECK;
 /* Has the lines written of the requests that come from now on. */
 void access_watch(struct access *a, struct requests *all);
-/* Keeps of a request that has come what its lines will say, where one may be written. Before its route is looked for.
- */
+/* Keeps of a request that has come what its lines will say. For requests->notes, before its route is looked for. */
 void access_asked(struct access *a, struct request *r, const struct asked *asked);
 void access_tick(struct access *a); /* writes the lines of the last tenth of a second */
 /* Opens the file anew: somebody may have moved it away. false: there is none. */

@@ -50,6 +50,7 @@ struct requests {
 	bool                          draining;             /* true: every answer is the last of its connection */
 	bool (*ready)(void *arg, struct text *checks_json); /* true: everything is well */
 	void *ready_arg;
+	bool  notes; /* access_asked keeps what a line will say */
 	/* Told of answers that have a line somewhere (access.h), before they are sent; NULL: nobody is. */
 	void (*told)(void *arg, const struct request *r, const struct told *told);
 	void *told_arg;

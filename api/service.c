@@ -51,7 +51,8 @@ static void connection_asked(void *arg, const struct asked *asked)
 	struct requests *all = arg;
 	struct request  *r = request_new(all, asked);
 
-	access_asked(all->told_arg, r, asked);
+	if (all->notes)
+		access_asked(all->told_arg, r, asked);
 	route_dispatch(r);
 }
 

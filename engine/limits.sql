@@ -10,6 +10,13 @@ UNION ALL
    FROM sku_limit c FORCE INDEX (PRIMARY) STRAIGHT_JOIN sku k FORCE INDEX (PRIMARY) ON k.sku_id = c.sku_id
   WHERE c.number > {after_id} ORDER BY c.number LIMIT {limit});
 
+-- name: customer_has
+-- The limit of the sku {code}, and the units that {customer} has of it. No row: there is no such sku.
+SELECT k.per_customer, u.units
+  FROM sku k FORCE INDEX (code)
+  LEFT JOIN customer_units u FORCE INDEX (PRIMARY) ON u.customer = {customer} AND u.sku_id = k.sku_id
+ WHERE k.code = {code};
+
 -- name: sku_put
 -- Makes the sku {code} where it is not there, and sets its limit: to {per_customer}, to none (0), or leaves it (-1).
 -- Changes are numbered under the lock of one row, so that a lower number is never committed behind a higher one; a

@@ -313,7 +313,8 @@ struct op {
 	uint32_t       choices_count;
 	uint32_t       size; /* bytes of the operation's allocation */
 	char          *text; /* the place of the next text byte */
-	size_t         text_left;
+	uint32_t       text_left;
+	unsigned       needs; /* its lane's: NEEDS_.. of engine/write/batch.h */
 	struct line    lines[];
 };
 _Static_assert(sizeof(struct op) + sizeof(struct line) <= 450, "a reservation of one line is small");

@@ -351,7 +351,7 @@ static bool is_refused(const struct state *state)
 static bool files_run(struct db *db, const struct schema_files *files)
 {
 	struct state state;
-	bool         cluster = source_is_cluster(db_source(db));
+	bool         cluster = atomic_load(source_cluster(db_source(db)));
 
 	if (!state_read(db, &state))
 		return false;
@@ -390,7 +390,7 @@ static bool files_run(struct db *db, const struct schema_files *files)
 bool schema_migrate_files(const struct schema_files *files, struct db *db, char *why, size_t why_size)
 {
 	int64_t locked = 0;
-	bool    cluster = source_is_cluster(db_source(db)), ok;
+	bool    cluster = atomic_load(source_cluster(db_source(db))), ok;
 
 	done = 0;
 	others = false;

@@ -24,12 +24,13 @@ enum { CONNECT_S = 3, STANDARD_S = 30 };
 enum { MISFIT = 1, OTHER = 2 };
 
 struct db {
-	struct source  *source;
-	bool            owns_source;
-	MYSQL          *mysql; /* NULL: not connected */
-	int             kept;  /* of source_enter */
-	struct prepared prepared;
-	unsigned        silence_s;
+	struct source      *source;
+	const _Atomic bool *cluster; /* of the source: source_cluster */
+	bool                owns_source;
+	MYSQL              *mysql; /* NULL: not connected */
+	int                 kept;  /* of source_enter */
+	struct prepared     prepared;
+	unsigned            silence_s;
 	/* What was sent and not answered, the oldest first; NULL: plain text. */
 	const struct prepared_statement *sent[DB_AHEAD];
 	size_t                           sent_rows[DB_AHEAD]; /* that went by prepared_send_some; 0: all at once */
@@ -118,6 +119,7 @@ struct db *db_new(struct source *source)
 
 	pthread_once(&once, library_start);
 	db->source = source;
+	db->cluster = source_cluster(source);
 	db->kept = -1;
 	db->silence_s = STANDARD_S;
 	error_keep(db, CR_SERVER_GONE_ERROR, "not connected yet");
@@ -331,7 +333,7 @@ static enum db_result failed(struct db *db, unsigned code, const char *error, in
 
 	error_keep(db, code, error);
 	result = sets ? DB_UNKNOWN : class_of(code);
-	if (result == DB_LOCKED && causal && source_is_cluster(db->source))
+	if (result == DB_LOCKED && causal && *db->cluster)
 		result = DB_AWAY; /* no row was waited for, but nodes that say nothing; and no transaction is open */
 	if (storage_fault(db->source, code, db->error) && result == DB_ERROR)
 		result = DB_UNKNOWN; /* a file that could not be written may be one of the COMMIT */
@@ -357,8 +359,10 @@ static enum db_result text_put(struct db *db, const char *sql, unsigned columns)
 		return DB_AWAY;
 	if (mysql_send_query(db->mysql, sql, strlen(sql)) != 0)
 		return not_sent(db);
-	db->causal |= (unsigned)sql_is_causal(sql) << db->sent_count;
-	db->reads |= (unsigned)sql_is_read(sql) << db->sent_count;
+	if (sql != commit && sql != rollback) {
+		db->causal |= (unsigned)sql_is_causal(sql) << db->sent_count;
+		db->reads |= (unsigned)sql_is_read(sql) << db->sent_count;
+	}
 	db->sent_columns[db->sent_count] = columns;
 	db->sent_rows[db->sent_count] = 0;
 	db->sent[db->sent_count++] = NULL;
@@ -452,8 +456,7 @@ enum db_result db_prepare(struct db *db, const char *sql)
 	if (!db->mysql)
 		return DB_AWAY;
 	if (prepared_find(&db->prepared, sql) ||
-	    prepared_make(&db->prepared, db->mysql, sql, source_is_cluster(db->source), &other, &code, error,
-	                  sizeof(error)))
+	    prepared_make(&db->prepared, db->mysql, sql, *db->cluster, &other, &code, error, sizeof(error)))
 		return DB_OK;
 	if (other)
 		return db_answered_other(db, true);
@@ -467,7 +470,7 @@ enum db_result db_send_values(struct db *db, const char *sql, const struct value
 {
 	const struct prepared_statement *s = prepared_find(&db->prepared, sql);
 
-	bool           apart = source_is_cluster(db->source);
+	bool           apart = *db->cluster;
 	enum db_result result = session_follow(db);
 
 	assert(!db->running && db->sent_count < DB_AHEAD);
@@ -530,8 +533,7 @@ static const char *ending(const char *sql)
  * that waits for no row tells which it was, and the connection is gone where the nodes say nothing to it, either. */
 static bool in_vain(struct db *db, const char *sql)
 {
-	return source_is_cluster(db->source) && ending(sql) != commit && db_text(db, "SELECT 1", NULL, NULL) != DB_OK &&
-	       !db->mysql;
+	return *db->cluster && ending(sql) != commit && db_text(db, "SELECT 1", NULL, NULL) != DB_OK && !db->mysql;
 }
 
 /* Statement and ending go in one trip. */

@@ -144,9 +144,9 @@ void source_node(struct source *s, struct node *node)
 	pthread_mutex_unlock(&s->lock);
 }
 
-bool source_is_cluster(const struct source *s)
+const _Atomic bool *source_cluster(const struct source *s)
 {
-	return atomic_load_explicit(&s->is_cluster, memory_order_relaxed);
+	return &s->is_cluster;
 }
 
 struct source_storage *source_storage(struct source *s)

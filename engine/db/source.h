@@ -36,9 +36,9 @@ struct node {
 	int64_t commit_us, wait_us;              /* a commit; the wait for the changes of others; 0: not measured */
 	double  paused;                          /* the share of the last minute that flow control took */
 };
-void source_node_set(struct source *s, const struct node *node);
-void source_node(struct source *s, struct node *node);
-bool source_is_cluster(const struct source *s); /* some node was seen */
+void                source_node_set(struct source *s, const struct node *node);
+void                source_node(struct source *s, struct node *node);
+const _Atomic bool *source_cluster(const struct source *s); /* true: some node was seen */
 
 /* What is known of the room for its files: storage.h. */
 struct source_storage {

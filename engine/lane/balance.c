@@ -6,7 +6,8 @@
 #include "engine/lane/balance.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
-#include "engine/lane/fence.h"
+#include "engine/lane/quota.h"
+#include "engine/write/fence.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +54,7 @@ static void balances_resize(struct lane *l, size_t balances_max, size_t map_size
 void balances_open(struct lane *l)
 {
 	l->hints = mem_alloc(sizeof(*l->hints));
+	l->batch.quotas = mem_alloc(sizeof(*l->batch.quotas));
 	balances_resize(l, BALANCES, MAP);
 }
 
@@ -60,7 +62,8 @@ void balances_close(struct lane *l)
 {
 	free(l->hints->map);
 	free(l->hints);
-	free(l->batch.quotas.list);
+	free(l->batch.quotas->list);
+	free(l->batch.quotas);
 	free(l->batch.balances);
 	free(l->batch.order);
 }
@@ -150,9 +153,15 @@ static void balance_enter(struct lane *l, struct line *line, bool wanted)
 			p->own_row = h->own_row;
 			p->waited = h->waited && p->waits_at;
 		}
+		if (p->waits_at)
+			b->needs |= NEEDS_WAITED;
+		if (!location_sells(line->location))
+			b->needs |= NEEDS_PLACE | NEEDS_QUEUE;
 		*place = (uint32_t)b->balances_count;
 	}
 	b->balances[*place - 1].wanted |= wanted;
+	if (wanted && !b->balances[*place - 1].known)
+		b->needs |= NEEDS_BALANCE;
 	line->balance = *place - 1;
 }
 
@@ -187,12 +196,14 @@ static void quotas_meet(struct lane *l)
 
 		if (op->kind == OP_RESERVE && !found &&
 		    !(b->guard_alone && op->reserve.customer && op->reserve.mode != BEST_EFFORT))
-			lines_limited(&b->quotas, op->reserve.customer, op->lines, op->lines_count);
+			lines_limited(b->quotas, op->reserve.customer, op->lines, op->lines_count);
 		if (op->kind == OP_CONFIRM && op->change.reacquire && found && found->customer &&
 		    reservation_reads(found) == EXPIRED)
-			lines_limited(&b->quotas, found->customer, found->lines, found->lines_count);
+			lines_limited(b->quotas, found->customer, found->lines, found->lines_count);
 	}
-	quotas_sort(&b->quotas);
+	quotas_sort(b->quotas);
+	if (b->quotas->count > 0)
+		b->needs |= NEEDS_QUOTA;
 }
 
 static void quota_read(void *arg, const struct db_row *row)
@@ -213,7 +224,7 @@ static void quota_read(void *arg, const struct db_row *row)
 
 static enum db_result quotas_load(struct lane *l, enum which which)
 {
-	struct quotas *q = &l->batch.quotas;
+	struct quotas *q = l->batch.quotas;
 
 	values_reset(&l->rows);
 	for (size_t i = 0; i < q->count; i++) {
@@ -251,7 +262,7 @@ static void balances_clear(struct lane *l)
 
 void balances_find(struct lane *l)
 {
-	l->batch.quotas.count = 0;
+	l->batch.quotas->count = 0;
 	l->batch.guard_alone = !clock_before(&l->shared->locks_until_ms) &&
 	                       (l->limits_ms == 0 || clock_ms() - l->limits_ms > QUOTAS_MET_MS);
 	balances_clear(l);
@@ -264,7 +275,7 @@ void balances_meet(struct lane *l)
 
 	for (size_t i = 0; i < b->count; i++) {
 		struct op          *op = b->ops[i];
-		struct reservation *touched = op_touches(op);
+		struct reservation *touched = b->needs & NEEDS_ROW ? op_touches(op) : NULL;
 
 		for (size_t k = 0; !op_traits[op->kind].divides && k < op->lines_count; k++)
 			balance_enter(l, &op->lines[k], true);
@@ -335,7 +346,7 @@ enum db_result balances_load(struct lane *l, enum which which)
 
 	l->batch.read_seq++;
 	result = read_balances(l, which);
-	return result == DB_OK && l->batch.quotas.count > 0 ? quotas_load(l, which) : result;
+	return result == DB_OK && l->batch.quotas->count > 0 ? quotas_load(l, which) : result;
 }
 
 /* ---- hints */
@@ -358,6 +369,8 @@ void balances_learn(struct lane *l)
 			.slots = p->slots + (!p->own_row && p->add > 0),
 		};
 	}
+	if (!(l->batch.writes & NEEDS_BACK))
+		return;
 	batch_gives(&l->batch, &given);
 	for (size_t i = 0; i < given.count; i++) {
 		struct hint *h = hint_find(l, given.list[i].sku_id, given.list[i].location_id);

@@ -2,7 +2,7 @@
 #ifndef BALANCE_H
 #define BALANCE_H
 
-#include "engine/lane/state.h"
+#include "engine/write/state.h"
 
 enum { QUOTAS_MET_MS = 1000 };  /* so long after the guard refused a batch quotas are read before it */
 enum which { WANTED, DOUBTED }; /* WANTED: balances wanted and not known; DOUBTED: balances in doubt */

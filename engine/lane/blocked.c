@@ -9,8 +9,9 @@
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/lane/balance.h"
-#include "engine/lane/batch.h"
-#include "engine/lane/fence.h"
+#include "engine/lane/decide.h"
+#include "engine/lane/intake.h"
+#include "engine/write/fence.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -142,7 +143,7 @@ static void ids_list(struct lane *l, bool movements)
 
 static void id_met(struct lane *l, bool movement, const char *id)
 {
-	struct op *op = batch_find(l, movement, id);
+	struct op *op = batch_find(&l->batch, movement, id);
 
 	if (!op)
 		return;

@@ -2,7 +2,7 @@
 #ifndef BLOCKED_H
 #define BLOCKED_H
 
-#include "engine/lane/state.h"
+#include "engine/write/state.h"
 
 void blocked_open(struct lane *l);
 void blocked_close(struct lane *l);

@@ -1,7 +1,7 @@
 /* codes.c - see codes.h. The catalogue comes first, the database is asked for codes that it lacks. */
 #include "engine/lane/codes.h"
-#include "engine/lane/fence.h"
 #include "engine/past.h"
+#include "engine/write/fence.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +60,8 @@ static void numbers_forget(struct op *op, unsigned past)
 		op->lines[k].sku = NULL;
 		op->lines[k].location = NULL;
 	}
-	op_unread(op);
+	if (op->past != 0)
+		op_unread(op);
 	if (op->kind == OP_MOVE && op->move.losses)
 		losses_forget(op->move.losses);
 	op->past = past;

@@ -2,7 +2,7 @@
 #ifndef LANE_CODES_H
 #define LANE_CODES_H
 
-#include "engine/lane/state.h"
+#include "engine/write/state.h"
 
 enum db_result codes_resolve(struct lane *l) MUST_CHECK; /* reads codes that the catalogue lacks */
 /* Makes new skus and locations of movements, and commits them; refuses receipts that would pass the limit first. */

@@ -2,6 +2,7 @@
  * units that move. */
 #include "engine/lane/decide.h"
 #include "engine/lane/kinds.h"
+#include "engine/lane/quota.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,18 +10,6 @@
 static bool hash_equal(const uint8_t *a, const uint8_t *b)
 {
 	return memcmp(a, b, 16) == 0;
-}
-
-/* op_seal merged equal lines, so no balance occurs twice in an operation. Each plain line is judged alone; choices
- * share what is left at their places, in order. */
-struct balance *line_balance(const struct batch *b, const struct line *line)
-{
-	return line->sku && line->location ? &b->balances[line->balance] : NULL;
-}
-
-bool balance_gathers(const struct balance *p)
-{
-	return p->take > p->own + p->add;
 }
 
 /* Units that a reservation may have. */
@@ -175,13 +164,13 @@ static void choice_decide(struct batch *b, struct op *op, struct choice *choice)
 {
 	choice->available = choice->granted = 0;
 	choice->limited = false;
-	choice->wanted = quota_wanted(&b->quotas, op, choice);
+	choice->wanted = quota_wanted(b->quotas, op, choice);
 	if (choice->may_split)
 		choice_decide_parts(op, choice);
 	else
 		choice_decide_whole(op, choice);
 	choice->fault = choice->granted < choice->qty;
-	quota_counted(&b->quotas, op, choice);
+	quota_counted(b->quotas, op, choice);
 }
 
 /* Units that the replaced order has stay in their slot where they are enough. Otherwise all are held in the own slot,
@@ -206,17 +195,23 @@ static void line_hold(struct batch *b, struct op *op, struct line *line)
 static enum outcome lines_decide(struct batch *b, struct op *op)
 {
 	int64_t granted = 0;
+	bool    faults = false;
 
 	for (size_t i = 0; i < op->lines_count; i++)
 		line_decide(b, op, &op->lines[i]);
-	quotas_cap(&b->quotas, op);
-	for (size_t i = 0; i < op->choices_count; i++)
+	if (b->needs & NEEDS_QUOTA)
+		quotas_cap(b->quotas, op);
+	for (size_t i = 0; i < op->choices_count; i++) {
 		choice_decide(b, op, &op->choices[i]);
-	for (size_t i = 0; i < op->lines_count; i++)
+		faults |= op->choices[i].fault;
+	}
+	for (size_t i = 0; i < op->lines_count; i++) {
 		granted += op->lines[i].granted;
+		faults |= op->lines[i].fault;
+	}
 	if (granted == 0)
-		return quotas_left_nothing(&b->quotas, op) ? LIMIT_REACHED : SHORT;
-	return op_has_faults(op) && op->reserve.mode == ALL_OR_NOTHING ? SHORT : OUTCOME_OK;
+		return quotas_left_nothing(b->quotas, op) ? LIMIT_REACHED : SHORT;
+	return faults && op->reserve.mode == ALL_OR_NOTHING ? SHORT : OUTCOME_OK;
 }
 
 static enum outcome reserve_decide(struct batch *b, struct op *op)
@@ -225,22 +220,23 @@ static enum outcome reserve_decide(struct batch *b, struct op *op)
 
 	if (op->found)
 		return hash_equal(op->found->lines_hash, op->lines_hash) ? OUTCOME_REPLAYED : ORDER_ID_REUSED;
-	if (op_is_over_held(op))
+	if (op->needs & NEEDS_HOLD && op_is_over_held(op))
 		return TOO_MUCH_HELD;
 	out = replaced_decide(op);
 	if (out == OUTCOME_OK)
 		out = unknown_skus(op);
-	if (out == OUTCOME_OK)
+	if (out == OUTCOME_OK && b->needs & NEEDS_PLACE)
 		out = places_decide(op);
-	if (out == OUTCOME_OK)
-		out = quotas_judge(&b->quotas, op);
+	if (out == OUTCOME_OK && b->needs & NEEDS_QUOTA)
+		out = quotas_judge(b->quotas, op);
 	if (out == OUTCOME_OK)
 		out = lines_decide(b, op);
 	if (out != OUTCOME_OK)
 		return out;
 	for (size_t i = 0; i < op->lines_count; i++)
 		line_hold(b, op, &op->lines[i]);
-	quotas_take(&b->quotas, op);
+	if (b->needs & NEEDS_QUOTA)
+		quotas_take(b->quotas, op);
 	return OUTCOME_OK;
 }
 
@@ -289,11 +285,6 @@ static enum outcome split_decide(struct batch *b, struct op *op)
 	if (out == OUTCOME_OK && lines_units(op->lines, op->lines_count) == lines_units(f->lines, f->lines_count))
 		return NOTHING_LEFT;
 	return out;
-}
-
-enum outcome movement_outcome(const struct op *op)
-{
-	return hash_equal(op->move.found->lines_hash, op->lines_hash) ? OUTCOME_REPLAYED : MOVEMENT_ID_REUSED;
 }
 
 /* The units that the lines from *at on have of the sku, and what came back of them; *at stands behind them then. */
@@ -400,14 +391,14 @@ static enum outcome reacquire_decide(struct batch *b, struct op *op)
 
 	op->change.reacquired = true;
 	if (f->state == HELD)
-		return quotas_judge_again(&b->quotas, f);
+		return quotas_judge_again(b->quotas, f);
 	for (size_t i = 0; i < f->lines_count; i++) {
 		f->lines[i].fault = !line_is_for_sale(&f->lines[i]);
 		if (f->lines[i].fault)
 			out = NOT_FOR_SALE;
 	}
 	if (out == OUTCOME_OK)
-		out = quotas_judge_again(&b->quotas, f);
+		out = quotas_judge_again(b->quotas, f);
 	for (size_t i = 0; out == OUTCOME_OK && i < f->lines_count; i++) {
 		f->lines[i].available = line_left(b, &f->lines[i]);
 		f->lines[i].fault = f->lines[i].available < f->lines[i].qty || f->lines[i].qty < 1; /* < 1: damaged */
@@ -419,7 +410,7 @@ static enum outcome reacquire_decide(struct batch *b, struct op *op)
 		return out;
 	for (size_t i = 0; i < f->lines_count; i++)
 		balance_hold(line_balance(b, &f->lines[i]), f->lines[i].qty);
-	quotas_take_again(&b->quotas, f);
+	quotas_take_again(b->quotas, f);
 	return OUTCOME_OK;
 }
 
@@ -524,7 +515,7 @@ static void released_count(struct batch *b, const struct op *op)
 	const struct line *lines;
 	size_t             count = op_ended(op, &lines);
 
-	quotas_give(&b->quotas, op_changes(op), lines, count);
+	quotas_give(b->quotas, op_changes(op), lines, count);
 }
 
 void decide(struct batch *b)
@@ -535,17 +526,29 @@ void decide(struct batch *b)
 		p->left = p->total;
 		p->take = p->hold = p->add = p->moved = 0;
 	}
-	quotas_begin(&b->quotas);
+	if (b->needs & NEEDS_QUOTA)
+		quotas_begin(b->quotas);
+	b->needs &= ~(unsigned)(NEEDS_CERTAINTY | NEEDS_GATHER);
+	b->writes = 0;
 	for (size_t i = 0; i < b->count; i++) {
 		struct op *op = b->ops[i];
 
 		op->outcome = decisions[op->kind](b, op);
 		op->writes = op->outcome == OUTCOME_OK;
-		if (op->writes && op->becomes == RELEASED)
+		if (op->writes)
+			b->writes |= op->needs;
+		if (op->writes && op->becomes == RELEASED && b->needs & NEEDS_QUOTA)
 			released_count(b, op);
+		if (op_is_refused(op))
+			b->needs |= NEEDS_CERTAINTY;
 	}
-	for (size_t i = 0; i < b->balances_count; i++)
+	for (size_t i = 0; i < b->balances_count; i++) {
 		balance_check(&b->balances[i]);
+		if (balance_gathers(&b->balances[i]))
+			b->needs |= NEEDS_GATHER;
+	}
+	if (b->writes)
+		b->writes |= b->needs & (NEEDS_ROW | NEEDS_QUEUE);
 }
 
 bool op_is_beyond(const struct op *op)
@@ -555,9 +558,9 @@ bool op_is_beyond(const struct op *op)
 
 bool op_is_refused(const struct op *op)
 {
-	if (op->outcome == UNKNOWN_SKU || op->outcome == SHORT || op_is_of_kinds(op) || op_is_beyond(op))
-		return true;
-	return op->kind == OP_RESERVE && op->outcome == OUTCOME_OK && op_has_faults(op); /* a partial grant */
+	if (op->outcome == OUTCOME_OK) /* a partial grant */
+		return op->kind == OP_RESERVE && op->reserve.mode == BEST_EFFORT && op_has_faults(op);
+	return op->outcome == UNKNOWN_SKU || op->outcome == SHORT || op_is_of_kinds(op) || op_is_beyond(op);
 }
 
 /* Tells whether the line's balance is certain. A refusal names every line that fell short. Every line's balance has to
@@ -605,70 +608,10 @@ bool op_is_certain(const struct op *op, const struct batch *b)
 		return false;
 	if (op_is_of_kinds(op))
 		return b->kinds_read;
-	quotas_at_fault(&b->quotas, op, quota_is_certain, &quotas);
+	quotas_at_fault(b->quotas, op, quota_is_certain, &quotas);
 	if (!quotas.all || op_is_beyond(op))
 		return quotas.all;
 	if (op->kind == OP_CONFIRM && op->found && !lines_certain(b, op, op->found->lines, op->found->lines_count))
 		return false;
 	return op->outcome == UNKNOWN_SKU || lines_certain(b, op, op->lines, op->lines_count);
-}
-
-/* The promise of the order that it changes, or of the part that it takes out of it, is over. */
-static bool op_ends(const struct op *op)
-{
-	return op->becomes == RELEASED || op->becomes == SETTLED;
-}
-
-struct reservation *op_touches(const struct op *op)
-{
-	if (op->kind == OP_CONFIRM)
-		return op->change.reacquire ? op->found : NULL;
-	if (op_ends(op))
-		return op_changes(op);
-	return op->kind == OP_RESERVE ? op->other : NULL; /* what is replaced */
-}
-
-struct reservation *op_changes(const struct op *op)
-{
-	return op->other_id ? op->other : op->found;
-}
-
-size_t op_ended(const struct op *op, const struct line **lines)
-{
-	const struct reservation *of = op_changes(op);
-
-	*lines = op_traits[op->kind].divides ? op->lines : of->lines;
-	return op_traits[op->kind].divides ? op->lines_count : of->lines_count;
-}
-
-void op_gives(const struct op *op, const struct batch *b, struct shares *s)
-{
-	const struct reservation *of = op_changes(op);
-	const struct line        *lines;
-	size_t                    count;
-
-	if (op->kind == OP_MOVE && of)
-		portions_lower(&s->customers, of->customer, op->lines, op->lines_count);
-	if (op->kind == OP_CONFIRM && of->state == EXPIRED)
-		portions_raise(&s->customers, of->customer, of->lines, of->lines_count);
-	if (op->kind == OP_RESERVE && of)
-		promise_replace(s, of, op->reserve.customer, op->lines, op->lines_count, b->slot);
-	else if (op->kind == OP_RESERVE)
-		portions_raise(&s->customers, op->reserve.customer, op->lines, op->lines_count);
-	if (!op_ends(op))
-		return;
-	count = op_ended(op, &lines);
-	if (op->becomes == SETTLED)
-		promise_keep(s, of, lines, count);
-	else
-		promise_end(s, of, lines, count);
-}
-
-void batch_gives(const struct batch *b, struct shares *s)
-{
-	if (!b->has[OP_RELEASE] && !b->has[OP_SETTLE] && !b->has[OP_CONFIRM] && !b->takes_over && !b->customers)
-		return;
-	for (size_t i = 0; i < b->count; i++)
-		if (b->ops[i]->writes)
-			op_gives(b->ops[i], b, s);
 }

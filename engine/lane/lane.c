@@ -18,15 +18,17 @@
 #include "engine/db/retry.h"
 #include "engine/db/storage.h"
 #include "engine/lane/balance.h"
-#include "engine/lane/batch.h"
 #include "engine/lane/blocked.h"
 #include "engine/lane/codes.h"
-#include "engine/lane/fence.h"
+#include "engine/lane/decide.h"
+#include "engine/lane/intake.h"
 #include "engine/lane/kinds.h"
+#include "engine/lane/quota.h"
 #include "engine/lane/reclaim.h"
 #include "engine/limits.h"
 #include "engine/past.h"
 #include "engine/write/changes.h"
+#include "engine/write/fence.h"
 #include "engine/write/movement.h"
 #include "engine/write/note.h"
 #include "engine/write/reservation.h"
@@ -55,23 +57,35 @@ static void batch_mark_known(struct lane *l)
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
 
-		op->may_exist |= op->exclusive || op->other_id || (op->kind == OP_RESERVE && op_is_over_held(op)) ||
-		                 l->recents[(op->id_hash >> 1) % RECENTS] == op->id_hash || op_makes_codes(op);
+		op->may_exist |= op->exclusive || op->other_id || (op->needs & NEEDS_HOLD && op_is_over_held(op)) ||
+		                 l->recents[(op->id_hash >> 1) % RECENTS] == op->id_hash ||
+		                 (op->kind == OP_MOVE && op_makes_codes(op));
 		op->lookup_due = op->may_exist || !op_traits[op->kind].makes;
+		l->batch.needs |= op->lookup_due ? NEEDS_LOOK : 0;
+		l->batch.needs |= op->found || op->other ? NEEDS_ROW | NEEDS_QUEUE : 0; /* of a round before */
 	}
 }
 
+/* What is read before a batch is decided. */
 static enum db_result batch_look_up(struct lane *l)
 {
-	enum db_result result;
+	static const struct {
+		unsigned needs;
+		enum db_result (*look)(struct lane *l);
+	} looks[] = {
+		{NEEDS_LOOK, reservations_look_up},
+		{NEEDS_ROW, notes_look_up},
+		{NEEDS(OP_SETTLE) | NEEDS_OTHER, claims_look_up},
+		{NEEDS(OP_MOVE), movements_look_up},
+	};
+	enum db_result result = DB_OK;
 
 	l->batch.read_seq++;
-	result = reservations_look_up(l);
-	if (result == DB_OK && l->batch.has[OP_RESERVE])
-		result = notes_look_up(l);
-	if (result == DB_OK && (l->batch.has[OP_SETTLE] || l->batch.takes_over))
-		result = claims_look_up(l);
-	return result == DB_OK && l->batch.has[OP_MOVE] ? movements_look_up(l) : result;
+	for (size_t i = 0; result == DB_OK && i < LENGTH(looks); i++)
+		if (l->batch.needs & looks[i].needs)
+			result = looks[i].look(l);
+	batch_put_back_cut(l);
+	return result;
 }
 
 /* Forgets: the memory is of another past, or of a connection that is gone. */
@@ -136,13 +150,16 @@ static enum db_result batch_prepare(struct lane *l)
 	batch_mark_known(l);
 	if (result == DB_OK)
 		result = batch_look_up(l);
-	batch_trim(l);
-	if (result == DB_OK && l->batch.has[OP_MOVE])
+	if (l->batch.needs & NEEDS_ROW)
+		batch_trim(l);
+	if (result == DB_OK && l->batch.needs & NEEDS(OP_MOVE))
 		result = codes_make(l);
-	if (l->batch.has[OP_MOVE])
+	if (l->batch.needs & NEEDS(OP_MOVE))
 		promises_part(l);
 	balances_find(l);
-	return result == DB_OK ? balances_load(l, WANTED) : result;
+	if (result == DB_OK && l->batch.needs & (NEEDS_BALANCE | NEEDS_QUOTA))
+		result = balances_load(l, WANTED);
+	return result;
 }
 
 static void lines_doubt(struct batch *b, const struct line *lines, size_t count)
@@ -171,16 +188,17 @@ static bool batch_doubt(struct lane *l)
 
 	for (size_t i = 0; i < b->balances_count; i++)
 		b->balances[i].doubted = false;
-	for (size_t i = 0; i < b->quotas.count; i++)
-		b->quotas.list[i].doubted = false;
+	for (size_t i = 0; i < b->quotas->count; i++)
+		b->quotas->list[i].doubted = false;
 	for (size_t i = 0; i < b->count; i++) {
 		struct op *op = b->ops[i];
 
 		if (!is_uncertain(op, b))
 			continue;
 		any = op->lookup_due = true;
+		b->needs |= NEEDS_LOOK;
 		op->looks++;
-		quotas_at_fault(&b->quotas, op, quota_doubt, NULL);
+		quotas_at_fault(b->quotas, op, quota_doubt, NULL);
 		if (op_is_beyond(op))
 			continue;
 		lines_doubt(b, op->lines, op->lines_count);
@@ -249,14 +267,6 @@ static enum db_result batch_make_sure(struct lane *l)
 	return result;
 }
 
-static bool batch_writes(const struct batch *b)
-{
-	for (size_t i = 0; i < b->count; i++)
-		if (b->ops[i]->writes)
-			return true;
-	return false;
-}
-
 /* The most misses of a guard for units that one of the operations has met. */
 static unsigned batch_guard_misses(const struct batch *b)
 {
@@ -267,42 +277,42 @@ static unsigned batch_guard_misses(const struct batch *b)
 	return misses;
 }
 
-static bool batch_gathers(const struct batch *b)
-{
-	for (size_t i = 0; i < b->balances_count; i++)
-		if (balance_gathers(&b->balances[i]))
-			return true;
-	return false;
-}
+/* The steps of a transaction, in the order of locks, and what needs them. */
+static const struct {
+	unsigned needs;
+	void (*write)(struct lane *l);
+} steps[] = {
+	{NEEDS_ROW, reservations_change},
+	{NEEDS(OP_SPLIT), splits_change},
+	{NEEDS_UNITS, stock_write},
+	{NEEDS_RETURN, returns_write},
+	{NEEDS(OP_RESERVE), reservations_insert},
+	{NEEDS(OP_SPLIT), splits_insert},
+	{NEEDS_NOTE, notes_insert},
+	{NEEDS(OP_MOVE), movements_insert},
+	{NEEDS(OP_SETTLE) | NEEDS(OP_SPLIT), settlements_insert},
+	{NEEDS_QUEUE, waits_write},
+};
 
 /* The first tries gather in a transaction of their own, which cannot deadlock with others for long. Where that was not
  * enough, the gather names every balance of the batch and stands in one transaction with the deduction. */
 static enum db_result batch_write(struct lane *l, enum txn_verdict *verdict, int64_t *now)
 {
 	struct batch  *b = &l->batch;
-	bool           gathers = batch_gathers(b), inside = gathers && batch_guard_misses(b) >= 2;
-	enum db_result result = gathers ? stock_gather(l, !inside) : DB_OK;
+	bool           gathers = b->needs & NEEDS_GATHER;
+	enum db_result result = DB_OK;
 
+	b->gathers_inside = gathers && batch_guard_misses(b) >= 2;
+	if (gathers)
+		result = stock_gather(l, !b->gathers_inside);
+	if (result == DB_OK && gathers && !b->gathers_inside)
+		result = balances_load(l, WANTED);
 	if (result != DB_OK)
 		return result == DB_UNKNOWN ? DB_AWAY : result; /* units only changed slots */
 	lane_begin(l, READ_COMMITTED, true);
-	reservations_change(l);
-	if (b->has[OP_SPLIT])
-		splits_change(l);
-	stock_write(l, inside);
-	if (b->takes_over && b->has[OP_MOVE])
-		returns_write(l);
-	if (b->has[OP_RESERVE])
-		reservations_insert(l);
-	if (b->has[OP_SPLIT])
-		splits_insert(l);
-	if (b->has[OP_RESERVE] || b->has[OP_SPLIT])
-		notes_insert(l);
-	if (b->has[OP_MOVE])
-		movements_insert(l);
-	if (b->has[OP_SETTLE] || b->has[OP_SPLIT])
-		settlements_insert(l);
-	waits_write(l);
+	for (size_t i = 0; i < LENGTH(steps); i++)
+		if (b->writes & steps[i].needs)
+			steps[i].write(l);
 	if (l->writer->logs)
 		changes_write(l);
 	lane_log(l);
@@ -342,15 +352,15 @@ static enum db_result batch_run(struct lane *l, enum txn_verdict *verdict, int64
 		decide(b);
 	if (result == DB_OK && clock_before(&l->shared->locks_until_ms))
 		result = lane_look_out(l);
-	if (result == DB_OK)
+	if (result == DB_OK && b->needs & NEEDS_CERTAINTY)
 		result = batch_make_sure(l);
-	if (result == DB_OK && b->takes_over && b->has[OP_MOVE])
+	if (result == DB_OK && b->needs & NEEDS_RETURN)
 		result = parts_look_up(l);
 	if (result != DB_OK)
 		return result == DB_UNKNOWN ? DB_AWAY : result; /* only reads so far: nothing was done */
 	if (l->past != catalogue_past(l->catalogue))
 		return DB_RETRY; /* the numbers are of another past; what the batch lacks may be there in this one */
-	if (!batch_writes(b))
+	if (!b->writes)
 		return DB_OK;
 	b->writing = true;
 	return b->ops[0]->exclusive ? batch_exclusive(l, verdict, now) : batch_write(l, verdict, now);
@@ -503,34 +513,43 @@ static void lane_round(struct lane *l)
 		batch_undone(l, verdict);
 	else
 		batch_answer(l, now);
-	atomic_store(&l->connected, db_connected(l->db));
 }
 
 /* Tries whether the database can write again. The batch waits for it, which is over before its own try would be. */
 static void storage_probe(struct lane *l)
 {
-	if (db_connected(l->db) && storage_probe_due(l->shared->source) &&
+	if (atomic_load_explicit(&l->storage->full, memory_order_relaxed) && db_connected(l->db) &&
+	    storage_probe_due(l->shared->source) &&
 	    lane_ask(l, STORAGE_PROBE, &(struct fill){.writer = l->writer->writer_id}, NULL, NULL) == DB_OK)
 		storage_recovered(l->shared->source);
 }
 
 enum { CONNECT_TRIES = 5 }; /* for retry_pause: 50 ms between two tries to connect */
 
+static void connected_tell(struct lane *l)
+{
+	bool is = db_connected(l->db);
+
+	if (is != atomic_load(&l->connected))
+		shared_connected(l->shared, &l->connected, is);
+}
+
 static void *lane_main(void *arg)
 {
 	struct lane *l = arg;
+	bool         connected;
 
 	if (!lane_connect(l))
 		log_event(LOG_WARN, "lane_waits", "slot=%u why=\"%s\"", l->slot, db_error(l->db));
-	shared_connected(l->shared, &l->connected, db_connected(l->db));
+	connected_tell(l);
 	while (batch_take(l)) {
 		atomic_store(&l->working_since_ms, clock_ms());
 		storage_probe(l);
-		if (!db_connected(l->db) && !lane_connect(l) &&
-		    (db_full(l->db) || storage_is_full(l->shared->source))) {
+		connected = db_connected(l->db) || lane_connect(l);
+		if (!connected && (db_full(l->db) || storage_is_full(l->shared->source))) {
 			l->batch.writing = false;
 			writers_answer(l, STORAGE_FULL);
-		} else if (!db_connected(l->db)) {
+		} else if (!connected) {
 			batch_put_back(l);
 			retry_pause(DB_AWAY, CONNECT_TRIES);
 		} else if (l->batch.count > 0) {
@@ -539,7 +558,7 @@ static void *lane_main(void *arg)
 			log_event(LOG_WARN, "connection_lost", "writer=%lld why=\"%s\"",
 			          (long long)l->writer->writer_id, db_error(l->db));
 		}
-		shared_connected(l->shared, &l->connected, db_connected(l->db));
+		connected_tell(l);
 		atomic_store(&l->working_since_ms, 0);
 	}
 	lane_leave(l);
@@ -566,12 +585,13 @@ struct lane *lane_open(struct shared *shared, unsigned slot)
 	l->catalogue = shared->catalogue;
 	l->slot = l->batch.slot = slot;
 	l->recents = mem_alloc(RECENTS * sizeof(*l->recents));
-	batch_open(l);
+	intake_open(l);
 	balances_open(l);
 	reclaim_open(l);
 	blocked_open(l);
 	l->db = db_new(shared->source);
 	l->writer = db_writer(l->db);
+	l->storage = source_storage(shared->source);
 	db_silence_set(l->db, SILENCE_S);
 	queue_init(&l->queue);
 	thread_start(&l->thread, lane_main, l);
@@ -584,7 +604,7 @@ void lane_close(struct lane *l)
 	pthread_join(l->thread, NULL);
 	queue_fini(&l->queue);
 	db_free(l->db);
-	batch_close(l);
+	intake_close(l);
 	balances_close(l);
 	reclaim_close(l);
 	blocked_close(l);

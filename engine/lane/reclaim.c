@@ -8,8 +8,10 @@
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/lane/blocked.h"
-#include "engine/lane/fence.h"
-#include "engine/shares.h"
+#include "engine/lane/decide.h"
+#include "engine/lane/quota.h"
+#include "engine/write/fence.h"
+#include "engine/write/shares.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -197,7 +199,7 @@ struct doubt {
 
 static size_t doubts_count(const struct lane *l)
 {
-	return l->batch.balances_count + l->batch.quotas.count;
+	return l->batch.balances_count + l->batch.quotas->count;
 }
 
 static struct doubt doubt_at(struct lane *l, size_t i)
@@ -209,9 +211,9 @@ static struct doubt doubt_at(struct lane *l, size_t i)
 
 		return (struct doubt){p->sku_id, p->doubted, &p->swept};
 	}
-	return (struct doubt){b->quotas.list[i - b->balances_count].sku_id,
-	                      b->quotas.list[i - b->balances_count].doubted,
-	                      &b->quotas.list[i - b->balances_count].swept};
+	return (struct doubt){b->quotas->list[i - b->balances_count].sku_id,
+	                      b->quotas->list[i - b->balances_count].doubted,
+	                      &b->quotas->list[i - b->balances_count].swept};
 }
 
 static bool is_due(struct lane *l, const struct doubt *d, int64_t since_ms)

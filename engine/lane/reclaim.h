@@ -2,7 +2,7 @@
 #ifndef RECLAIM_H
 #define RECLAIM_H
 
-#include "engine/lane/state.h"
+#include "engine/write/state.h"
 
 void reclaim_open(struct lane *l);
 void reclaim_close(struct lane *l);

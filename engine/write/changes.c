@@ -3,9 +3,9 @@
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "engine/log/event.h"
-#include "engine/shares.h"
 #include "engine/write/losses.h"
 #include "engine/write/reservation.h"
+#include "engine/write/shares.h"
 #include "engine/write/split.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef CHANGES_H
 #define CHANGES_H
 
-#include "engine/lane/state.h"
+#include "engine/write/state.h"
 
 /* Writes l->changes, the bytes of the event row (engine/log/event.h), for all operations that write. Times count from
  * that of the transaction. Before lane_log. */

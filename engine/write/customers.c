@@ -1,6 +1,6 @@
 /* customers.c - see customers.h. Rows are locked first, all in their order. */
 #include "engine/write/customers.h"
-#include "engine/lane/fence.h"
+#include "engine/write/fence.h"
 
 /* Locks the rows that change, also those that are lowered alone. */
 static void rows_lock(struct lane *l, const struct portions *p)

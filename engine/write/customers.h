@@ -2,7 +2,7 @@
 #ifndef CUSTOMERS_H
 #define CUSTOMERS_H
 
-#include "engine/lane/state.h"
+#include "engine/write/state.h"
 
 /* Steps of the lane's transaction, behind those of slots: raises and lowers what batch_gives says of customers. Without
  * any there is no step. */

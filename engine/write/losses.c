@@ -3,7 +3,7 @@
 #include "engine/write/losses.h"
 #include "engine/base/memory.h"
 #include "engine/log/event.h"
-#include "engine/shares.h"
+#include "engine/write/shares.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef LOSSES_H
 #define LOSSES_H
 
-#include "engine/lane/state.h"
+#include "engine/write/state.h"
 
 /* All of them of a movement that has losses (op.h), alone in its batch. */
 

@@ -1,8 +1,7 @@
 /* movement.c - see movement.h. Receipts, returns and adjustments go many to a batch. */
 #include "engine/write/movement.h"
 #include "engine/base/memory.h"
-#include "engine/lane/batch.h"
-#include "engine/lane/fence.h"
+#include "engine/write/fence.h"
 #include "engine/write/losses.h"
 
 #include <stdlib.h>
@@ -37,7 +36,7 @@ enum db_result movements_look_up(struct lane *l)
 	outbox_send(&l->outbox);
 	result = movements_ask(l->db, MOVEMENT_FIND, &(struct fill){.rows = &l->rows}, &in);
 	for (size_t i = 0; i < in.count; i++) {
-		struct op *op = result == DB_OK ? batch_find(l, true, in.list[i]->movement_id) : NULL;
+		struct op *op = result == DB_OK ? batch_find(&l->batch, true, in.list[i]->movement_id) : NULL;
 
 		if (op && !op->move.found)
 			op->move.found = in.list[i];

@@ -2,7 +2,7 @@
 #ifndef MOVEMENT_H
 #define MOVEMENT_H
 
-#include "engine/lane/state.h"
+#include "engine/write/state.h"
 
 enum db_result movements_look_up(struct lane *l) MUST_CHECK;
 void           movements_insert(struct lane *l); /* writes new movements and their lines */

@@ -1,6 +1,6 @@
 /* note.c - see note.h. */
 #include "engine/write/note.h"
-#include "engine/lane/fence.h"
+#include "engine/write/fence.h"
 #include "engine/write/waits.h"
 
 #include <string.h>
@@ -115,7 +115,7 @@ void notes_insert(struct lane *l)
 		notes |= op_notes(l->batch.ops[i]);
 		later |= ships_later(l->batch.ops[i]);
 	}
-	if (notes & NOTED_TEXTS || l->batch.takes_over)
+	if (notes & NOTED_TEXTS || l->batch.writes & NEEDS_OTHER)
 		texts_insert(l);
 	if (notes & NOTED_SHORTS)
 		shorts_insert(l);

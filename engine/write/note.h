@@ -2,7 +2,7 @@
 #ifndef NOTE_H
 #define NOTE_H
 
-#include "engine/lane/state.h"
+#include "engine/write/state.h"
 
 /* The customer of the new reservation: a part has that of the first; NULL: none. */
 const char *op_customer(const struct op *op);

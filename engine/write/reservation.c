@@ -6,8 +6,7 @@
 #include "engine/write/reservation.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
-#include "engine/lane/batch.h"
-#include "engine/lane/fence.h"
+#include "engine/write/fence.h"
 #include "engine/write/note.h"
 #include "engine/write/split.h"
 #include "engine/write/waits.h"
@@ -42,18 +41,25 @@ static size_t look_up_rows(struct lane *l)
 		asked++;
 	}
 	if (kept < l->batch.count)
-		batch_cut(l, kept);
+		batch_cut(&l->batch, kept);
 	return asked;
 }
 
 /* Where a reservation of this id belongs; a movement of the same id has nothing to do with it. NULL: nowhere. */
 static struct reservation **look_up_place(struct lane *l, const char *order_id)
 {
-	struct op *op = batch_find(l, false, order_id);
+	struct op *op = batch_find(&l->batch, false, order_id);
 
 	if (!op)
 		return NULL;
 	return op_traits[op->kind].of_movement || strcmp(op->id, order_id) != 0 ? &op->other : &op->found;
+}
+
+static unsigned row_needs(const struct reservation *r)
+{
+	bool waits = r->waits_since > 0 || lines_wait(r->lines, r->lines_count);
+
+	return NEEDS_ROW | (waits ? NEEDS_QUEUE : 0);
 }
 
 static void look_up_meet(struct lane *l, struct reservation_reader *in)
@@ -73,10 +79,12 @@ static void look_up_meet(struct lane *l, struct reservation_reader *in)
 	for (size_t i = 0; i < in->count; i++) {
 		struct reservation **to = look_up_place(l, in->list[i]->order_id);
 
-		if (to && !*to)
+		if (to && !*to) {
 			*to = in->list[i];
-		else
+			l->batch.needs |= row_needs(*to);
+		} else {
 			reservation_free(in->list[i]);
+		}
 	}
 	free(in->list);
 }
@@ -292,16 +300,16 @@ static void replaced_lines_end(struct lane *l)
 
 void reservations_change(struct lane *l)
 {
-	if (l->batch.takes_over) {
+	if (l->batch.writes & NEEDS_OTHER) {
 		reservations_lock(l);
 		replaced_write(l, false);
 		replaced_write(l, true);
 		replaced_lines_end(l);
 	}
 	for (size_t i = 0; i < LENGTH(changes); i++)
-		if (l->batch.has[changes[i].kind])
+		if (l->batch.writes & NEEDS(changes[i].kind))
 			change_write(l, &changes[i]);
-	for (size_t i = 0; l->batch.has[OP_EXTEND] && i < l->batch.count; i++)
+	for (size_t i = 0; l->batch.writes & NEEDS(OP_EXTEND) && i < l->batch.count; i++)
 		if (extends(l->batch.ops[i], 0))
 			extend_write(l, i);
 }
@@ -375,15 +383,17 @@ void reservations_insert(struct lane *l)
 			continue;
 		op->new_id = lane_new_id(l);
 		values_row(&l->rows, V_INT(op->new_id), V_TEXT(op->id), V_BYTES(op->lines_hash, sizeof(op->lines_hash)),
-		           V_INT(op->key_id), V_INT(op->becomes), V_INT(op->reserve.ttl_s), V_INT(op_notes(op)));
+		           V_INT(op->key_id), V_INT(op->becomes), V_INT(op->reserve.ttl_s),
+		           V_INT(op->needs & NEEDS_NOTE ? op_notes(op) : 0));
 	}
 	if (l->rows.count == 0)
 		return;
 	txn_run(&l->txn, RESERVATION_ADD, &(struct fill){.rows = &l->rows});
-	if (l->batch.takes_over)
+	if (l->batch.writes & NEEDS_OTHER)
 		turns_take(l);
 	lines_insert(l);
-	key_holds_insert(l);
+	if (l->batch.writes & NEEDS_HOLD)
+		key_holds_insert(l);
 }
 
 /* ---- answers */
@@ -398,7 +408,7 @@ void reservation_held(struct reservation *r, const struct op *op, int64_t now)
 	r->created_at = r->read_at = now;
 	r->expires_at = now + (int64_t)op->reserve.ttl_s * 1000;
 	r->ship_after = op->reserve.ship_after;
-	r->waits_since = op_told(op);
+	r->waits_since = op->needs & NEEDS_NOTE ? op_told(op) : 0;
 	r->confirmed_at = r->released_at = r->settled_at = TIME_NONE;
 }
 

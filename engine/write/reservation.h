@@ -2,7 +2,7 @@
 #ifndef RESERVATION_H
 #define RESERVATION_H
 
-#include "engine/lane/state.h"
+#include "engine/write/state.h"
 
 enum db_result reservations_look_up(struct lane *l) MUST_CHECK;
 /* Locks all rows that the batch changes in the order of their ids: with other orders in play, statements of two lanes

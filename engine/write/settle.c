@@ -4,8 +4,8 @@
 #include "engine/write/settle.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
-#include "engine/lane/fence.h"
-#include "engine/shares.h"
+#include "engine/write/fence.h"
+#include "engine/write/shares.h"
 
 #include <stdio.h>
 #include <stdlib.h>

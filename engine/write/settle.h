@@ -2,7 +2,7 @@
 #ifndef SETTLE_H
 #define SETTLE_H
 
-#include "engine/lane/state.h"
+#include "engine/write/state.h"
 
 /* Finds the open tasks that have the orders to be settled: op->claim. After reservations_look_up. */
 enum db_result claims_look_up(struct lane *l) MUST_CHECK;

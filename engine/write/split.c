@@ -3,7 +3,7 @@
 #include "engine/write/split.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
-#include "engine/lane/fence.h"
+#include "engine/write/fence.h"
 #include "engine/write/note.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef SPLIT_H
 #define SPLIT_H
 
-#include "engine/lane/state.h"
+#include "engine/write/state.h"
 
 void splits_change(struct lane *l); /* writes the first reservations and their lines */
 /* Names the settled orders that were split off, for returns that are more than what was settled of the first. */

@@ -1,9 +1,8 @@
 /* stock.c - see stock.h. */
 #include "engine/write/stock.h"
-#include "engine/lane/balance.h"
-#include "engine/lane/fence.h"
-#include "engine/shares.h"
 #include "engine/write/customers.h"
+#include "engine/write/fence.h"
+#include "engine/write/shares.h"
 
 #include <stdlib.h>
 
@@ -69,7 +68,7 @@ enum db_result stock_gather(struct lane *l, bool commits)
 	result = lane_commit(l, &verdict, &now);
 	for (size_t i = 0; i < b->balances_count; i++)
 		b->balances[i].known &= !b->balances[i].gathers;
-	return result == DB_OK && verdict == TXN_DONE ? balances_load(l, WANTED) : result;
+	return result;
 }
 
 /* ---- the batch's writes to slots */
@@ -169,22 +168,24 @@ static void takes_write(struct lane *l)
 			           V_INT(l->slot));
 	}
 	stock_deduct(l);
-	waited_look(l);
+	if (l->batch.needs & NEEDS_WAITED)
+		waited_look(l);
 }
 
-void stock_write(struct lane *l, bool gather)
+void stock_write(struct lane *l)
 {
 	struct shares given = {0};
 	bool          adds = false, takes = false;
 
-	batch_gives(&l->batch, &given);
+	if (l->batch.writes & NEEDS_BACK)
+		batch_gives(&l->batch, &given);
 	if (given.count > 0)
 		shares_sum(&given);
 	for (size_t i = 0; i < l->batch.balances_count; i++) {
 		adds |= l->batch.balances[i].add > 0;
 		takes |= l->batch.balances[i].take > 0;
 	}
-	if (gather && gather_rows(l, true))
+	if (l->batch.gathers_inside && gather_rows(l, true))
 		gather_run(l);
 	else if ((given.count > 0) + adds + takes > 1)
 		slots_lock(l, &given);
@@ -194,6 +195,8 @@ void stock_write(struct lane *l, bool gather)
 		adds_write(l);
 	if (takes)
 		takes_write(l);
-	customers_write(l, &given.customers);
-	shares_fini(&given);
+	if (l->batch.writes & NEEDS_BACK) {
+		customers_write(l, &given.customers);
+		shares_fini(&given);
+	}
 }

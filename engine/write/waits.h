@@ -2,7 +2,7 @@
 #ifndef WAITS_H
 #define WAITS_H
 
-#include "engine/lane/state.h"
+#include "engine/write/state.h"
 
 /* The place in the line that was told for the new order, ms: of a part that of the first, of a replacement that tells
  * no other that of the order it replaces; 0: none, or no line of an order that tells it waits. */

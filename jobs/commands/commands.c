@@ -11,6 +11,7 @@
 #include "jobs/claim.h"
 #include "jobs/terminal/bar.h"
 #include "jobs/commands/database.h"
+#include "jobs/commands/webhook_options.h"
 #include "jobs/exec.h"
 #include "jobs/kick.h"
 #include "jobs/options.h"

@@ -16,6 +16,7 @@
 #include "engine/log/keeping.h"
 #include "jobs/terminal/bar.h"
 #include "jobs/commands/database.h"
+#include "jobs/commands/webhook_options.h"
 #include "jobs/jobs.h"
 #include "jobs/levels/watch.h"
 #include "jobs/locations/arrival.h"

@@ -399,7 +399,7 @@ static int tune_on(struct database *database, struct stop *stop, int64_t seconds
 	t.db = database_connect(database);
 	if (!t.db)
 		return EXIT_UNAVAILABLE;
-	if (source_is_cluster(database->source)) {
+	if (atomic_load(source_cluster(database->source))) {
 		db_free(t.db);
 		return say_status(EXIT_CONFIG, "tune does not run on a cluster: making and removing its tables would"
 		                               " stop all nodes; run it on one server of the same kind");

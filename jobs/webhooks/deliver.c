@@ -8,9 +8,7 @@
 #include "engine/db/db.h"
 #include "engine/log/feed.h"
 #include "engine/read/census.h"
-#include "jobs/options.h"
 #include "jobs/pause.h"
-#include "jobs/webhooks/address.h"
 #include "jobs/webhooks/hook.h"
 #include "jobs/webhooks/webhook.h"
 
@@ -53,39 +51,6 @@ struct deliverer {
 	int64_t            since_ms; /* when the database last answered well */
 	int                status;
 };
-
-static bool keys_read(struct vault *v, const char *list, char *why, size_t why_size)
-{
-	char *files = mem_copy(list), *rest = files;
-	bool  ok = true;
-
-	for (char *file = strsep(&rest, ","); ok && file; file = strsep(&rest, ",")) {
-		ok = vault_read(v, file, why, why_size);
-		if (ok)
-			option_secret_read(OPTION_webhooks_key, file);
-	}
-	free(files);
-	return ok;
-}
-
-int webhook_options_read(struct webhook_options *o)
-{
-	struct address_ranges ranges = {0};
-	char                  why[400] = "";
-	const char           *allow = option_text(OPTION_webhooks_allow);
-	bool                  ok;
-
-	*o = (struct webhook_options){.sender = {.allow = allow}};
-	if (!keys_read(&o->vault, option_text(OPTION_webhooks_key), why, sizeof(why))) {
-		say("--webhooks-key: %s", why);
-		return EXIT_CONFIG;
-	}
-	ok = !allow || address_ranges_add(&ranges, allow, why, sizeof(why));
-	address_ranges_fini(&ranges);
-	if (!ok)
-		say("--webhooks-allow: %s", why);
-	return ok ? EXIT_DONE : EXIT_CONFIG;
-}
 
 /* ---- rows of the database */
 

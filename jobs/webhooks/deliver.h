@@ -16,8 +16,6 @@ struct webhook_options {
 	struct vault          vault;
 	struct sender_options sender;
 };
-/* --webhooks-key and --webhooks-allow. EXIT_DONE, or EXIT_CONFIG after saying why. */
-int webhook_options_read(struct webhook_options *o) MUST_CHECK;
 
 /* Delivers on the caller's thread, over a connection of its own. After a stop what is under way may end for a moment.
  * Returns the exit status. */

@@ -1,53 +1,59 @@
-/* walk.c - a library for LD_PRELOAD: writes down which function of an instrumented program (-finstrument-functions) was
- * called by which, while the reader of the file WALK_FILE wants it (walk.py). */
+/* walk.c - records which function calls which: for LD_PRELOAD of a program that was built with -finstrument-functions.
+ *
+ * The record is a ring of calls in the file named by WALK_FILE, which tests/walk.py makes and reads. */
 #include <fcntl.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { DEPTH_MAX = 200, CALLS_MAX = 1 << 16 };
+#define NOT_RECORDED __attribute__((no_instrument_function))
 
-struct walk {
-	_Atomic uint32_t on, count;
+enum { CALLS = 1 << 18, DEPTH = 256 };
+
+static struct walk {
+	_Atomic uint64_t count; /* calls so far; the last CALLS of them stand in the ring */
 	struct call {
-		uint64_t root, parent, function; /* root: the thread's first function */
-		uint64_t depth;
-	} calls[CALLS_MAX];
-};
+		uint32_t depth, thread;
+		uint64_t caller, callee; /* addresses; caller 0: no function of the program */
+	} calls[CALLS];
+} * walk;
+static _Atomic uint32_t  threads;
+static __thread uint32_t thread, depth;
+static __thread uint64_t functions[DEPTH]; /* that the thread is in */
 
-static struct walk         *walk;
-static _Thread_local void  *stack[DEPTH_MAX];
-static _Thread_local size_t depth;
-
-__attribute__((constructor)) static void walk_open(void)
+/* The private server that the program starts is not recorded. */
+NOT_RECORDED __attribute__((constructor)) static void walk_open(void)
 {
 	const char *path = getenv("WALK_FILE");
 	int         fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
-	void       *map = fd >= 0 ? mmap(NULL, sizeof(*walk), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+	void *shared = fd >= 0 ? mmap(NULL, sizeof(*walk), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
 
-	walk = map == MAP_FAILED ? NULL : map;
+	unsetenv("LD_PRELOAD");
+	if (shared == MAP_FAILED)
+		abort(); /* a record of nothing would be believed */
+	close(fd);
+	walk = shared;
 }
 
-void __cyg_profile_func_enter(void *function, void *from)
+NOT_RECORDED void __cyg_profile_func_enter(void *function, void *from)
 {
-	(void)from;
-	if (walk && walk->on && depth > 0 && depth < DEPTH_MAX) {
-		uint32_t at = atomic_fetch_add(&walk->count, 1);
+	uint64_t at = atomic_fetch_add(&walk->count, 1) % CALLS;
 
-		if (at < CALLS_MAX)
-			walk->calls[at] = (struct call){(uintptr_t)stack[0], (uintptr_t)stack[depth - 1],
-			                                (uintptr_t)function, depth};
-	}
-	if (depth < DEPTH_MAX)
-		stack[depth] = function;
+	(void)from;
+	if (depth == DEPTH)
+		abort();
+	if (thread == 0)
+		thread = atomic_fetch_add(&threads, 1) + 1;
+	functions[depth] = (uint64_t)function;
+	walk->calls[at] = (struct call){depth, thread, depth > 0 ? functions[depth - 1] : 0, functions[depth]};
 	depth++;
 }
 
-void __cyg_profile_func_exit(void *function, void *from)
+NOT_RECORDED void __cyg_profile_func_exit(void *function, void *from)
 {
-	(void)function, (void)from;
+	(void)function;
+	(void)from;
 	depth--;
 }

@@ -1,6 +1,7 @@
 /* test_decide.c - who gets what, without a database: the order of arrival, the precedence of refusals, what a batch
  * writes. */
 #include "engine/lane/decide.h"
+#include "engine/lane/quota.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@ struct table {
 	struct op        *ops[OPS];
 	struct balance    balances[PAIRS];
 	struct batch      batch;
+	struct quotas     quotas; /* none: no sku has a limit */
 };
 
 static struct table table_new(int64_t a, int64_t b, int64_t c, int64_t d)
@@ -68,6 +70,10 @@ static void run(struct table *t)
 {
 	t->batch.ops = t->ops;
 	t->batch.balances = t->balances;
+	t->batch.quotas = &t->quotas;
+	t->batch.needs = ~0U;
+	for (size_t i = 0; i < t->batch.count; i++)
+		t->ops[i]->needs = ~0U;
 	t->batch.balances_count = PAIRS;
 	decide(&t->batch);
 }
@@ -415,7 +421,6 @@ Test(decide, choices_of_a_replacement)
 	cr_assert_eq(t.balances[0].hold, 6, "all of it is held in one slot");
 	cr_assert_eq(op->lines[0].slot, t.batch.slot);
 	cr_assert_eq(op->lines[2].slot, 8);
-	t.batch.takes_over = true;
 	batch_gives(&t.batch, &s);
 	cr_assert_eq(s.count, 1);
 	cr_assert(s.list[0].slot == 7 && s.list[0].qty == 5 && s.list[0].back == 0);
@@ -480,7 +485,7 @@ static void quotas_set(struct table *t)
 {
 	static const char *const customers[] = {NULL, "c", "d"};
 	static const int64_t     limits[] = {0, 3, 2};
-	struct quotas           *q = &t->batch.quotas;
+	struct quotas           *q = &t->quotas;
 
 	for (size_t i = 0; i < LENGTH(customers); i++)
 		for (uint32_t sku = 1; sku < LENGTH(limits); sku++)
@@ -495,7 +500,7 @@ static void quotas_set(struct table *t)
 
 static void quotas_free(struct table *t)
 {
-	free(t->batch.quotas.list);
+	free(t->quotas.list);
 	table_free(t);
 }
 
@@ -617,7 +622,7 @@ Test(decide, acquired_anew_within_a_limit)
 		op->found = found_of_c(rows[i].state, NOW, op);
 		op->change.reacquire = true;
 		quotas_set(&t);
-		quota_find(&t.batch.quotas, "c", 1)->has = rows[i].has;
+		quota_find(&t.quotas, "c", 1)->has = rows[i].has;
 		run(&t);
 		cr_expect_eq(op->outcome, rows[i].outcome, "row %zu: %s", i, outcome_code(op->outcome));
 		quotas_free(&t);
@@ -632,8 +637,8 @@ Test(decide, limits_wait_for_the_database)
 
 	op->reserve.customer = "c";
 	quotas_set(&t);
-	of_c = quota_find(&t.batch.quotas, "c", 1);
-	of_nobody = quota_find(&t.batch.quotas, NULL, 1);
+	of_c = quota_find(&t.quotas, "c", 1);
+	of_nobody = quota_find(&t.quotas, NULL, 1);
 	of_c->read_seq = of_nobody->read_seq = 2;
 	run(&t);
 	cr_assert(op_is_beyond(op) && op_is_refused(op) && op_is_beyond(none) && op_is_refused(none));

@@ -1,10 +1,10 @@
-/* batch.c - see batch.h.
+/* intake.c - see intake.h.
  *
  *   queue ─▶ pending ─▶ batch ─▶ answered          pending: taken from the queue; keeps the order of arrival
  *               ▲          │                        parked: somebody outside has locked a row of it, or it met
  *               │          │                                conflict after conflict
  *               └──────────┴─▶ parked ─▶ pending */
-#include "engine/lane/batch.h"
+#include "engine/lane/intake.h"
 #include "engine/base/clock.h"
 #include "engine/base/counters.h"
 #include "engine/base/memory.h"
@@ -22,17 +22,11 @@ enum {
 	APART_MS = 400,   /* .. longest pause of an operation that is tried by itself */
 	CONFLICT_MS = 30, /* .. its pause behind a conflict, which is over sooner than a lock */
 	SPREAD_MS = 13,   /* from one lane's looks to the next one's: at one time they would see each other's */
-	IDS = 1 << 12,
 	PARKED_IDS = 1 << 16, /* places for the ids of parked operations: few of thousands share one */
 };
 
-_Static_assert(4 * BATCH_OPS <= IDS, "the ids of a batch, two of each operation, fill half of their places");
-
 struct intake {
 	struct op  *ops[BATCH_OPS];          /* memory of batch.ops */
-	uint16_t    ids[IDS];                /* by hash of an id: index in ops * 2 + 1, or + 2 where it is other_id */
-	uint16_t    ids_used[2 * BATCH_OPS]; /* the places of ids that are not 0 */
-	size_t      ids_count;
 	struct op  *pending, **pending_last; /* taken from the queue, or put back: the next batch comes from these */
 	size_t      pending_count;
 	struct op  *parked;                 /* set aside until their times (again_ms) */
@@ -44,8 +38,9 @@ struct intake {
 	size_t      last;  /* operations that the last batch has answered */
 };
 
-void batch_open(struct lane *l)
+void intake_open(struct lane *l)
 {
+	batch_open(&l->batch);
 	l->intake = mem_alloc(sizeof(*l->intake));
 	l->intake->pending_last = &l->intake->pending;
 	l->batch.ops = l->intake->ops;
@@ -53,8 +48,9 @@ void batch_open(struct lane *l)
 	outbox_init(&l->outbox);
 }
 
-void batch_close(struct lane *l)
+void intake_close(struct lane *l)
 {
+	batch_close(&l->batch);
 	free(l->intake->returned);
 	free(l->intake);
 }
@@ -104,11 +100,13 @@ void batch_put_back(struct lane *l)
 	l->batch.count = 0;
 }
 
-void batch_cut(struct lane *l, size_t count)
+void batch_put_back_cut(struct lane *l)
 {
-	assert(count <= l->batch.count);
-	pending_prepend(l, l->batch.ops + count, l->batch.count - count);
-	l->batch.count = count;
+	struct batch *b = &l->batch;
+
+	if (b->cut > 0)
+		pending_prepend(l, b->ops + b->count, b->cut);
+	b->cut = 0;
 }
 
 /* The pause before the next try. The first pause is short, because one of ours may hold the row for a short time. Later
@@ -235,38 +233,6 @@ static int parked_wait_ms(const struct lane *l)
 	return left_ms > 0 ? (int)left_ms : 0;
 }
 
-/* An odd entry is of an operation's own id, an even one of the other order that it names. */
-static bool entry_is(const struct lane *l, unsigned entry, bool movement, const char *id)
-{
-	const struct op *op = l->batch.ops[(entry - 1) / 2];
-	bool             own = entry % 2;
-
-	return (own && op_traits[op->kind].of_movement) == movement && strcmp(own ? op->id : op->other_id, id) == 0;
-}
-
-static uint16_t *id_place(struct lane *l, bool movement, const char *id, uint64_t hash)
-{
-	size_t at = (hash >> 1) % IDS;
-
-	while (l->intake->ids[at] && !entry_is(l, l->intake->ids[at], movement, id))
-		at = (at + 1) % IDS;
-	return &l->intake->ids[at];
-}
-
-struct op *batch_find(struct lane *l, bool movement, const char *id)
-{
-	size_t entry = *id_place(l, movement, id, op_id_hash(movement, id));
-
-	return entry && (entry - 1) / 2 < l->batch.count ? l->batch.ops[(entry - 1) / 2] : NULL;
-}
-
-/* True: an operation of the batch names an order of this one, which has to wait until the other is answered. */
-static bool batch_names(struct lane *l, const struct op *op)
-{
-	return *id_place(l, op_traits[op->kind].of_movement, op->id, op->id_hash) != 0 ||
-	       (op->other_id && *id_place(l, false, op->other_id, op_id_hash(false, op->other_id)) != 0);
-}
-
 static bool op_names(const struct op *op, bool movement, const char *id)
 {
 	return (op_traits[op->kind].of_movement == movement && strcmp(op->id, id) == 0) ||
@@ -285,45 +251,18 @@ static bool parked_names(struct lane *l, const struct op *op)
 	return false;
 }
 
-static void id_enter(struct intake *in, uint16_t *place, size_t entry)
+static void batch_index(struct batch *b)
 {
-	if (*place == 0)
-		in->ids_used[in->ids_count++] = (uint16_t)(place - in->ids);
-	*place = (uint16_t)entry;
-}
-
-/* Enters the ids of operation number `at` of the batch. */
-static void ids_enter(struct lane *l, size_t at)
-{
-	const struct op *op = l->batch.ops[at];
-	uint16_t        *place = id_place(l, op_traits[op->kind].of_movement, op->id, op->id_hash);
-
-	/* batch_fill ends a batch ahead of a twin, and at BATCH_OPS (l->limit). */
-	assert(at < BATCH_OPS && *place == 0);
-	id_enter(l->intake, place, at * 2 + 1);
-	if (op->other_id)
-		id_enter(l->intake, id_place(l, false, op->other_id, op_id_hash(false, op->other_id)), at * 2 + 2);
-}
-
-/* Clears the places that were used: a batch of one order uses one of thousands. */
-static void ids_clear(struct intake *in)
-{
-	while (in->ids_count > 0)
-		in->ids[in->ids_used[--in->ids_count]] = 0;
-}
-
-static void batch_index(struct lane *l)
-{
-	ids_clear(l->intake);
-	for (size_t i = 0; i < l->batch.count; i++)
-		ids_enter(l, i);
+	batch_unname(b);
+	for (size_t i = 0; i < b->count; i++)
+		batch_name(b, i);
 }
 
 void batch_keep(struct lane *l, size_t count)
 {
 	assert(count <= l->batch.count);
 	l->batch.count = count;
-	batch_index(l);
+	batch_index(&l->batch);
 }
 
 /* After the look-up: a release or a reacquired order brings lines along that nobody knew of when the batch was filled.
@@ -340,7 +279,8 @@ void batch_trim(struct lane *l)
 		if (kept > 0 && lines > BATCH_LINES)
 			break;
 	}
-	batch_cut(l, kept);
+	batch_cut(b, kept);
+	batch_put_back_cut(l);
 }
 
 void batch_postpone(struct lane *l, bool (*waits)(const struct op *op, const struct batch *b))
@@ -459,15 +399,14 @@ static void batch_fill(struct lane *l)
 	size_t        lines = 0, bytes = 0, waiting = l->intake->pending_count;
 	bool          full = false;
 
-	assert(b->count == 0 && l->limit >= 1 && l->limit <= BATCH_OPS);
-	ids_clear(l->intake);
-	memset(b->has, 0, sizeof(b->has));
-	b->takes_over = b->customers = false;
+	assert(b->count == 0 && b->cut == 0 && l->limit >= 1 && l->limit <= BATCH_OPS);
+	batch_unname(b);
+	b->needs = 0;
 	l->intake->pending = NULL;
 	l->intake->pending_last = &l->intake->pending;
 	l->intake->pending_count = 0;
 	for (; op; op = next) {
-		bool twin = batch_names(l, op), behind = parked_names(l, op);
+		bool twin = batch_names(b, op), behind = parked_names(l, op);
 
 		next = op->next;
 		full = full || (twin && !behind && !op->busy_since_ms) || b->count >= l->limit ||
@@ -482,11 +421,10 @@ static void batch_fill(struct lane *l)
 			op->lookup_seq = op->looks = 0;
 			lines += op->lines_count;
 			bytes += op_bytes(op);
-			b->has[op->kind] = true;
-			b->takes_over |= op->other_id != NULL;
-			b->customers |= op->kind == OP_RESERVE && op->reserve.customer;
+			op->needs = op_needs(op);
+			b->needs |= op->needs;
 			b->ops[b->count++] = op;
-			ids_enter(l, b->count - 1);
+			batch_name(b, b->count - 1);
 		}
 	}
 	assert(b->count <= l->limit);

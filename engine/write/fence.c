@@ -2,7 +2,7 @@
  *
  * The lane's writer is the first step of every transaction of the lane. Every transaction leaves its batch_no there:
  * where the answer to a COMMIT was lost, this one row tells. */
-#include "engine/lane/fence.h"
+#include "engine/write/fence.h"
 #include "engine/base/clock.h"
 #include "engine/base/counters.h"
 #include "engine/base/log.h"
@@ -164,7 +164,7 @@ static int64_t stamp_min(const struct batch *b)
 {
 	int64_t min = 0;
 
-	for (size_t i = 0; i < b->count; i++) {
+	for (size_t i = 0; b->needs & (NEEDS_ROW | NEEDS(OP_MOVE)) && i < b->count; i++) {
 		const struct reservation *changes = op_changes(b->ops[i]);
 
 		if (changes && changes->changed >= min)

@@ -6,10 +6,10 @@
 
 #include "engine/base/ids.h"
 #include "engine/db/txn.h"
-#include "engine/lane/decide.h"
 #include "engine/loop.h"
 #include "engine/queue.h"
 #include "engine/shared.h"
+#include "engine/write/batch.h"
 
 enum {
 	LOCK_WAIT_S = 2,  /* longest wait for a lock, as engine/db/session.sql sets it */
@@ -18,16 +18,17 @@ enum {
 };
 
 struct lane {
-	struct shared    *shared;
-	struct catalogue *catalogue; /* the shared one */
-	struct db        *db;
-	pthread_t         thread;
-	struct queue      queue;
-	unsigned          slot;
-	unsigned          past;             /* catalogue_past of the lane's memory */
-	bool              reconnected;      /* the lane's memory is of an earlier connection */
-	_Atomic bool      connected;        /* read by other threads */
-	_Atomic int64_t   working_since_ms; /* read by other threads; 0: the lane waits for work */
+	struct shared         *shared;
+	struct catalogue      *catalogue; /* the shared one */
+	struct db             *db;
+	struct source_storage *storage; /* of its source */
+	pthread_t              thread;
+	struct queue           queue;
+	unsigned               slot;
+	unsigned               past;             /* catalogue_past of the lane's memory */
+	bool                   reconnected;      /* the lane's memory is of an earlier connection */
+	_Atomic bool           connected;        /* read by other threads */
+	_Atomic int64_t        working_since_ms; /* read by other threads; 0: the lane waits for work */
 	/* ---- its writer: fence.c */
 	struct db_writer *writer;                 /* of db */
 	int64_t           batch_no, committed_no; /* of the batch under way; the last one known to be committed */
@@ -36,7 +37,7 @@ struct lane {
 	struct txn_fence  fence;      /* the fence of its transactions */
 	int64_t           touched_ms; /* clock_ms when the lane last wrote its writer */
 	int64_t           limits_ms; /* clock_ms from which the limits of skus have to be known; 0: see LIMITS_OLD_MS */
-	/* ---- the batch under way, and the operations around it: batch.c */
+	/* ---- the batch under way, and the operations around it: intake.c */
 	struct batch   batch;
 	struct intake *intake;
 	struct outbox  outbox;      /* answered operations */

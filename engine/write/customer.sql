@@ -1,12 +1,5 @@
 -- The units that customers have of skus: table customer_units. Rows are locked by (customer, sku), behind all slots.
 
--- name: customer_has
--- The limit of the sku {code}, and the units that {customer} has of it. No row: there is no such sku.
-SELECT k.per_customer, u.units
-  FROM sku k FORCE INDEX (code)
-  LEFT JOIN customer_units u FORCE INDEX (PRIMARY) ON u.customer = {customer} AND u.sku_id = k.sku_id
- WHERE k.code = {code};
-
 -- name: customer_quotas
 -- What customers have of skus, and the limits. Rows: (number, customer, sku); nobody's customer is ''.
 WITH want(number, customer, sku_id) AS (VALUES {rows})

@@ -3,7 +3,7 @@
 #ifndef FENCE_H
 #define FENCE_H
 
-#include "engine/lane/state.h"
+#include "engine/write/state.h"
 
 /* A statement by itself, outside of a transaction. Sends the lane's outbox first: it may have to wait. */
 enum db_result lane_ask(struct lane *l, enum statement name, const struct fill *fill,

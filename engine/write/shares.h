@@ -3,7 +3,7 @@
 #ifndef SHARES_H
 #define SHARES_H
 
-#include "engine/customer.h"
+#include "engine/write/customer.h"
 
 struct event_head;
 

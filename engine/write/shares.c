@@ -1,5 +1,5 @@
 /* shares.c - see shares.h. */
-#include "engine/shares.h"
+#include "engine/write/shares.h"
 #include "engine/base/memory.h"
 #include "engine/log/event.h"
 #include "engine/waiting.h"
