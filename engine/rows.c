@@ -19,20 +19,23 @@ const char *reservation_state_name(enum reservation_state s)
 	return s > 0 && s < STATES ? names[s] : "unknown";
 }
 
-const char *movement_kind_name(enum movement_kind k)
-{
-	static const char *const names[KINDS] = {
-#define X(name, number, word) [number] = word,
+static const struct {
+	const char *word;
+	unsigned    traits;
+} movement_kinds[KINDS] = {
+#define X(name, number, word, traits) [number] = {word, traits},
 #include "engine/movement_kinds.def"
 #undef X
-	};
+};
 
-	return k > 0 && k < KINDS ? names[k] : "unknown";
+const char *movement_kind_name(enum movement_kind k)
+{
+	return k > 0 && k < KINDS ? movement_kinds[k].word : "unknown";
 }
 
-bool movement_has_ends(enum movement_kind k)
+bool movement_is(enum movement_kind k, unsigned traits)
 {
-	return k == TRANSFER || k == ARRIVAL;
+	return k < KINDS && (movement_kinds[k].traits & traits) != 0;
 }
 
 enum reservation_state reservation_reads(const struct reservation *r)
@@ -503,7 +506,7 @@ static enum db_result transfers_ask(struct db *db, int64_t sku_id, struct moveme
 	enum db_result          result = DB_OK;
 
 	for (size_t i = 0; i < in->count; i++)
-		if (movement_has_ends(in->list[i]->kind))
+		if (movement_is(in->list[i]->kind, HAS_ENDS))
 			values_row(&numbers, V_INT(in->list[i]->movement_no));
 	if (numbers.count > 0)
 		result = db_ask(db, TRANSFERS_FIND, &(struct fill){.rows = &numbers, .sku = sku_id}, transfer_read, &t);
@@ -541,12 +544,12 @@ void backorders_sum(struct movement *m)
 	m->backorders_count = kept;
 }
 
-/* What took promised units has taken some in the house, and raised a promise. */
+/* True: the movement took units in the house and promised others, so it may have backorders. */
 static bool may_backorder(const struct movement *m)
 {
 	bool taken = false, raised = false;
 
-	for (size_t i = 0; (m->kind == STOCKTAKE || m->kind == ADJUSTMENT) && i < m->lines_count; i++) {
+	for (size_t i = 0; movement_is(m->kind, MAY_LOSE) && i < m->lines_count; i++) {
 		taken |= m->lines[i].granted < 0 && !line_waits(&m->lines[i]);
 		raised |= m->lines[i].granted > 0 && line_waits(&m->lines[i]);
 	}

@@ -16,8 +16,8 @@ static bool losses_lack(struct lane *l, struct op *op)
 {
 	bool lacks = false;
 
-	for (size_t k = 0; op->kind == OP_MOVE && op->move.losses && k < op->lines_count; k++) {
-		struct loss *loss = line_loss(op, &op->lines[k]);
+	for (size_t k = 0; op->losses && k < op->lines_count; k++) {
+		struct loss *loss = op->lines[k].loss;
 
 		if (!loss)
 			continue;
@@ -61,8 +61,8 @@ static void numbers_forget(struct op *op, unsigned past)
 		op->lines[k].location = NULL;
 	}
 	op_unread(op);
-	if (op->kind == OP_MOVE && op->move.losses)
-		losses_forget(op->move.losses);
+	if (op->losses)
+		losses_forget(op->losses);
 	op->past = past;
 }
 
@@ -88,13 +88,13 @@ enum db_result codes_resolve(struct lane *l)
 
 static bool makes_sku(const struct op *op, const struct line *line)
 {
-	return op->kind == OP_MOVE && op->move.kind == RECEIPT && !line->sku;
+	return op_moves(op, MAKES_SKUS) && !line->sku;
 }
 
 static bool makes_location(const struct op *op, const struct line *line)
 {
 	return op->kind == OP_MOVE && line->qty >= 0 && !line->location &&
-	       (!movement_has_ends(op->move.kind) || line->expected == 0);
+	       (op->move.transfers_count == 0 || line->expected == 0);
 }
 
 /* Lists in l->rows the codes that new movements make. A movement that is refused later may leave a name behind, which

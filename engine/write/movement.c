@@ -8,11 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool has_ends(const struct op *op)
-{
-	return op->kind == OP_MOVE && movement_has_ends(op->move.kind);
-}
-
 static bool wants_look_up(const struct op *op)
 {
 	return op_traits[op->kind].of_movement && op->lookup_due;
@@ -64,27 +59,18 @@ void movement_line_row(struct values *rows, const struct op *op, const struct li
 	           V_INT(qty));
 }
 
-static const struct line *transfer_line(const struct op *op, const char *sku, const char *location)
-{
-	const struct line key = {.sku_code = sku, .location_code = location};
-
-	return bsearch(&key, op->lines, op->lines_count, sizeof(key), line_order);
-}
-
 void transfers_insert(struct lane *l)
 {
 	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++) {
 		const struct op *op = l->batch.ops[i];
 
-		for (size_t k = 0; op->writes && has_ends(op) && k < op->move.parts_count; k++) {
-			struct transfer   *t = &op->move.transfers[k];
-			const struct line *from = transfer_line(op, t->sku_code, t->from_code),
-					  *to = transfer_line(op, t->sku_code, t->to_code);
+		for (size_t k = 0; op->writes && op->kind == OP_MOVE && k < op->move.transfers_count; k++) {
+			struct transfer *t = &op->move.transfers[k];
 
-			t->sku = from->sku;
-			t->from = from->location;
-			t->to = to->location;
+			t->sku = op->lines[t->from_line].sku;
+			t->from = op->lines[t->from_line].location;
+			t->to = op->lines[t->to_line].location;
 			values_row(&l->rows, V_INT(op->new_id), V_INT(sku_id(t->sku)), V_INT(t->from->location_id),
 			           V_INT(t->to->location_id), V_INT(t->qty));
 		}
@@ -102,7 +88,7 @@ void arrivals_insert(struct lane *l, const struct op *op)
 		if (op->lines[i].expected > 0)
 			values_row(&l->rows, V_INT(sku_id(op->lines[i].sku)), V_INT(op->lines[i].location->location_id),
 			           V_INT(op->lines[i].expected), V_INT(1));
-	for (size_t i = 0; i < op->move.parts_count; i++) {
+	for (size_t i = 0; i < op->move.transfers_count; i++) {
 		const struct transfer *t = &op->move.transfers[i];
 
 		values_row(&open, V_INT(op->new_id), V_INT(sku_id(t->sku)), V_INT(t->from->location_id),
@@ -151,7 +137,7 @@ void movement_answer(struct op *op, int64_t now)
 		op->move.found = NULL;
 		return;
 	}
-	if (op->move.losses)
+	if (op->losses)
 		lines = losses_lines(op, &count);
 	m = mem_alloc(sizeof(*m) + count * sizeof(struct line));
 	m->movement_no = op->new_id;
@@ -164,12 +150,12 @@ void movement_answer(struct op *op, int64_t now)
 	memcpy(m->movement_id, op->id, sizeof(op->id));
 	m->lines_count = count;
 	memcpy(m->lines, lines, count * sizeof(struct line));
-	if (op->move.losses) {
+	if (op->losses) {
 		losses_answer(op, m);
 		free(lines);
 	}
-	if (has_ends(op)) {
-		m->transfers_count = op->move.parts_count;
+	if (op->move.transfers_count > 0) {
+		m->transfers_count = op->move.transfers_count;
 		m->transfers = mem_alloc(m->transfers_count * sizeof(*m->transfers));
 		memcpy(m->transfers, op->move.transfers, m->transfers_count * sizeof(*m->transfers));
 	}

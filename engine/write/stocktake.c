@@ -63,6 +63,7 @@ static void promise_read(void *arg, const struct db_row *row)
 static void promises_lock(struct lane *l, const struct op *op, struct slot_rows *s)
 {
 	struct values sums = {0};
+	bool          losers = op->losses && op->losses->losers_count > 0;
 
 	values_reset(&l->rows);
 	for (size_t k = 0; k < op->lines_count; k++) {
@@ -73,33 +74,22 @@ static void promises_lock(struct lane *l, const struct op *op, struct slot_rows 
 		values_row(&l->rows, V_INT(sku_id(line->sku)), V_INT(line->location->location_id), V_INT(0), V_INT(1));
 		values_row(&sums, V_INT(sku_id(line->sku)), V_INT(line->location->location_id));
 	}
-	for (size_t k = 0; op->move.losses && op->move.losses->losers_count > 0 && k < op->lines_count; k++) {
-		const struct line *line = &op->lines[k];
-		const struct loss *loss = line_loss(op, line);
-
-		if (loss)
-			values_row(&l->rows, V_INT(sku_id(line->sku)), V_INT(loss->to->location_id), V_INT(0),
-			           V_INT(1));
-	}
+	for (size_t k = 0; losers && k < op->lines_count; k++)
+		if (op->lines[k].loss)
+			values_row(&l->rows, V_INT(sku_id(op->lines[k].sku)), V_INT(op->lines[k].loss->to->location_id),
+			           V_INT(0), V_INT(1));
 	if (l->rows.count > 0)
 		txn_run(&l->txn, PROMISE_ENTER, &(struct fill){.rows = &l->rows});
-	if (sums.count > 0) {
+	if (sums.count > 0)
 		txn_read(&l->txn, PROMISE_READ, &(struct fill){.rows = &sums}, promise_read, s);
-	}
 	values_fini(&sums);
 }
 
 /* ---- counts, and what has moved since */
 
-static bool is_count(const struct op *op)
+static bool counted_is_of(const struct line *line, const struct db_row *row)
 {
-	return op->move.kind == STOCKTAKE;
-}
-
-static bool counted_is_of(const struct op *op, size_t k, const struct db_row *row)
-{
-	return sku_id(op->lines[k].sku) == (uint32_t)db_int(row, 0) &&
-	       op->lines[k].location->location_id == (uint32_t)db_int(row, 1);
+	return sku_id(line->sku) == (uint32_t)db_int(row, 0) && line->location->location_id == (uint32_t)db_int(row, 1);
 }
 
 static void last_read(void *arg, const struct db_row *row)
@@ -107,9 +97,12 @@ static void last_read(void *arg, const struct db_row *row)
 	struct op *op = arg;
 	int64_t    counted_at = time_parse(row->col[2]);
 
-	for (size_t k = 0; k < op->lines_count; k++)
-		if (counted_is_of(op, k, row) && op->move.counted[k].as_of && counted_at > op->move.counted[k].as_of)
-			op->move.counted[k].counted_at = counted_at;
+	for (size_t k = 0; k < op->lines_count; k++) {
+		struct counted *count = op->lines[k].count;
+
+		if (counted_is_of(&op->lines[k], row) && count->as_of && counted_at > count->as_of)
+			count->counted_at = counted_at;
+	}
 }
 
 /* Every count writes the row of its sku and place, so no two of them pass each other, on whatever nodes they are. */
@@ -118,7 +111,7 @@ static void counts_enter(struct lane *l, struct op *op)
 	values_reset(&l->rows);
 	for (size_t k = 0; k < op->lines_count; k++)
 		values_row(&l->rows, V_INT(sku_id(op->lines[k].sku)), V_INT(op->lines[k].location->location_id),
-		           V_INT(op->move.counted[k].as_of));
+		           V_INT(op->lines[k].count->as_of));
 	txn_read(&l->txn, COUNTED_ENTER, &(struct fill){.rows = &l->rows}, last_read, op);
 }
 
@@ -131,23 +124,24 @@ static void since_read(void *arg, const struct db_row *row)
 {
 	struct since *in = arg;
 
-	for (size_t k = 0; k < in->op->lines_count; k++)
-		if (in->op->move.counted[k].as_of == in->as_of && counted_is_of(in->op, k, row))
-			in->op->move.counted[k].since += db_int(row, 2);
+	for (size_t k = 0; k < in->op->lines_count; k++) {
+		struct line *line = &in->op->lines[k];
+
+		if (line->count->as_of == in->as_of && counted_is_of(line, row))
+			line->count->since += db_int(row, 2);
+	}
 }
 
 /* The skus of the lines that were counted then. False: an earlier line was, and theirs were named with it. */
 static bool skus_counted(const struct op *op, size_t first, struct values *skus)
 {
-	const struct counted *counted = op->move.counted;
-
 	values_reset(skus);
-	for (size_t k = 0; k < op->lines_count; k++) {
-		if (counted[k].as_of == counted[first].as_of && k < first)
-			return false;
-		if (counted[k].as_of == counted[first].as_of)
+	for (size_t k = 0; k < op->lines_count; k++)
+		if (op->lines[k].count->as_of == op->lines[first].count->as_of) {
+			if (k < first)
+				return false;
 			values_row(skus, V_INT(sku_id(op->lines[k].sku)));
-	}
+		}
 	return true;
 }
 
@@ -156,8 +150,8 @@ static enum db_result since_add(struct lane *l, struct op *op, int64_t until, bo
 {
 	enum db_result result = DB_OK;
 
-	for (size_t k = 0; is_count(op) && result == DB_OK && k < op->lines_count; k++) {
-		int64_t      as_of = op->move.counted[k].as_of, after = locked && as_of < until ? until : as_of;
+	for (size_t k = 0; result == DB_OK && k < op->lines_count; k++) {
+		int64_t      as_of = op->lines[k].count->as_of, after = locked && as_of < until ? until : as_of;
 		struct since in = {op, as_of};
 		struct fill  fill = {.rows = &l->rows,
 		                     .after_at = after,
@@ -179,15 +173,15 @@ static void arriving_read(void *arg, const struct db_row *row)
 	struct op *op = arg;
 
 	for (size_t k = 0; k < op->lines_count; k++)
-		if (counted_is_of(op, k, row))
-			op->move.counted[k].arriving = db_int(row, 2);
+		if (counted_is_of(&op->lines[k], row))
+			op->lines[k].count->arriving = db_int(row, 2);
 }
 
 /* Whoever counts a place finds what has arrived there, handed out or not. */
 static void arriving_add(struct lane *l, struct op *op)
 {
 	values_reset(&l->rows);
-	for (size_t k = 0; is_count(op) && k < op->lines_count; k++)
+	for (size_t k = 0; k < op->lines_count; k++)
 		values_row(&l->rows, V_INT(sku_id(op->lines[k].sku)));
 	if (l->rows.count > 0)
 		txn_read(&l->txn, ARRIVING, &(struct fill){.rows = &l->rows}, arriving_read, op);
@@ -201,12 +195,13 @@ static bool row_is_of(const struct slot_row *r, const struct line *line)
 }
 
 /* A count at its own time: on_hand becomes what was counted and what was moved since. */
-static enum outcome count_decide(const struct counted *counted, struct line *line)
+static enum outcome count_decide(struct line *line)
 {
-	int64_t on_hand = line->available + line->reserved + counted->arriving - counted->since;
+	const struct counted *count = line->count;
+	int64_t               on_hand = line->available + line->reserved + count->arriving - count->since;
 
 	line->granted = line->qty - on_hand;
-	if (counted->counted_at || (line->expected >= 0 && line->expected != on_hand))
+	if (count->counted_at || (count->expected >= 0 && count->expected != on_hand))
 		return COUNT_MISMATCH;
 	return line->available + line->granted < 0 ? SHORT : OUTCOME_OK;
 }
@@ -214,13 +209,12 @@ static enum outcome count_decide(const struct counted *counted, struct line *lin
 /* The change that a line makes, now that its slots are locked. What is booked of a promise is nobody else's. */
 static enum outcome counted_decide(const struct op *op, struct line *line, const struct slot_rows *s)
 {
-	struct loss *loss = line_loss(op, line);
+	struct loss *loss = line->loss;
 	enum outcome out = OUTCOME_OK;
 	int64_t      unbooked, booked = 0;
 
 	if (loss)
 		loss->needed = 0;
-
 	line->available = line->reserved = 0;
 	for (size_t i = 0; i < s->count; i++)
 		if (row_is_of(&s->list[i], line)) {
@@ -232,13 +226,13 @@ static enum outcome counted_decide(const struct op *op, struct line *line, const
 	if (line->available > unbooked)
 		line->available = unbooked;
 	line->granted = line->qty;
-	if (op->move.kind == ARRIVAL) { /* it only books: units move as they are handed out */
+	if (op_moves(op, BOOKS)) {
 		line->available = unbooked;
 		line->granted = 0;
-		out = unbooked < line->expected ? SHORT : OUTCOME_OK;
-	} else if (is_count(op))
-		out = count_decide(&op->move.counted[line - op->lines], line);
-	else if (line->available + line->granted < 0 || (op->move.kind == TRANSFER && line->available < line->expected))
+	}
+	if (op_moves(op, COUNTED))
+		out = count_decide(line);
+	else if (line->available < line_takes(op, line))
 		out = SHORT;
 	if (out == SHORT && loss && -(line->available + line->granted) <= line->reserved) {
 		loss->needed = -(line->available + line->granted);
@@ -273,11 +267,11 @@ static bool counts_ahead(struct op *op, int64_t now)
 {
 	bool ahead = false;
 
-	for (size_t k = 0; is_count(op) && k < op->lines_count; k++) {
-		struct counted *counted = &op->move.counted[k];
+	for (size_t k = 0; k < op->lines_count; k++) {
+		struct counted *count = op->lines[k].count;
 
-		counted->ahead = counted->as_of && (counted->as_of > now || counted->as_of < now - BACK_MAX_MS);
-		ahead |= counted->ahead;
+		count->ahead = count->as_of && (count->as_of > now || count->as_of < now - BACK_MAX_MS);
+		ahead |= count->ahead;
 	}
 	return ahead;
 }
@@ -287,7 +281,7 @@ static enum outcome stocktake_decide(struct op *op, const struct slot_rows *s, i
 {
 	enum outcome out = OUTCOME_OK;
 
-	if (counts_ahead(op, now))
+	if (op_moves(op, COUNTED) && counts_ahead(op, now))
 		return INVALID;
 
 	for (size_t k = 0; k < op->lines_count; k++) {
@@ -300,15 +294,14 @@ static enum outcome stocktake_decide(struct op *op, const struct slot_rows *s, i
 		op->lines[k].fault = counted_decide(op, &op->lines[k], s) == COUNT_MISMATCH;
 	if (out == OUTCOME_OK && passes_limit(op, s))
 		out = LIMIT;
-	return out == OUTCOME_OK && op->move.losses ? losers_decide(op) : out;
+	return out == OUTCOME_OK && op->losses ? losers_decide(op) : out;
 }
 
 /* Additions go to the own slot, whose row may have to be made; units that leave are taken from slots that have them. */
 static void line_spread(struct lane *l, const struct op *op, const struct line *line, struct slot_rows *s,
                         struct values *lines)
 {
-	const struct loss *loss = line_loss(op, line);
-	int64_t            left = -line->granted - (loss ? loss->needed : 0);
+	int64_t left = -line->granted - (line->loss ? line->loss->needed : 0);
 
 	if (line->granted >= 0) {
 		movement_line_row(lines, op, line, l->slot, line->granted);
@@ -353,8 +346,8 @@ static void stocktake_write(struct lane *l, struct op *op, struct slot_rows *s)
 	struct shares given = {0};
 
 	op->new_id = lane_new_id(l);
-	if (op->move.losses)
-		slots_lose(l, op->move.losses, s);
+	if (op->losses)
+		slots_lose(l, op->losses, s);
 	if (!txn_goes_on(&l->txn))
 		return;
 	values_reset(&l->rows);
@@ -379,9 +372,9 @@ static void stocktake_write(struct lane *l, struct op *op, struct slot_rows *s)
 	txn_run(&l->txn, MOVEMENT_ADD, &(struct fill){.rows = &l->rows});
 	txn_run(&l->txn, MOVEMENT_LINE_ADD, &(struct fill){.rows = &lines});
 	transfers_insert(l);
-	if (op->move.kind == ARRIVAL)
+	if (op_moves(op, BOOKS))
 		arrivals_insert(l, op);
-	if (op->move.losses)
+	if (op->losses)
 		losses_write(l, op);
 	values_fini(&lines);
 	if (!l->writer->logs)
@@ -404,15 +397,17 @@ static void stocktake_look_again(struct lane *l, struct op *op)
 /* What a count was told of before does not count any more. */
 static enum db_result counts_begin(struct lane *l, struct op *op, int64_t until)
 {
-	for (size_t k = 0; is_count(op) && k < op->lines_count; k++)
-		op->move.counted[k].since = op->move.counted[k].counted_at = op->move.counted[k].arriving = 0;
+	for (size_t k = 0; k < op->lines_count; k++) {
+		struct counted *count = op->lines[k].count;
+
+		count->since = count->counted_at = count->arriving = 0;
+	}
 	return since_add(l, op, until, false);
 }
 
 /* A refused count leaves nothing behind, its own row among it. */
-static enum db_result stocktake_end(struct lane *l, const struct op *op, enum txn_verdict *verdict, int64_t *now)
+static enum db_result stocktake_end(struct lane *l, bool refused, enum txn_verdict *verdict, int64_t *now)
 {
-	bool           refused = txn_goes_on(&l->txn) && is_count(op) && !op->writes;
 	enum db_result result;
 
 	if (refused)
@@ -427,23 +422,26 @@ enum db_result stocktake_run(struct lane *l, struct op *op, enum txn_verdict *ve
 {
 	struct slot_rows s = {0};
 	int64_t          until = clock_ms() + atomic_load(&l->shared->clock_offset_ms) - SETTLED_MS;
-	enum db_result   result = counts_begin(l, op, until);
+	bool             counts = op_moves(op, COUNTED);
+	enum db_result   result = counts ? counts_begin(l, op, until) : DB_OK;
 
 	if (result != DB_OK)
 		return result == DB_UNKNOWN ? DB_AWAY : result;
 	lane_begin(l, REPEATABLE_READ, false);
 	promises_lock(l, op, &s);
 	reservations_lock(l);
-	if (op->move.losses)
+	if (op->losses)
 		losers_lock(l, op);
-	if (is_count(op))
+	if (counts)
 		counts_enter(l, op);
 	values_reset(&l->rows);
 	for (size_t k = 0; k < op->lines_count; k++)
 		values_row(&l->rows, V_INT(sku_id(op->lines[k].sku)));
 	txn_read(&l->txn, STOCK_EVERY_SLOT, &(struct fill){.rows = &l->rows}, slot_read, &s);
-	txn_fail(&l->txn, since_add(l, op, until, true));
-	arriving_add(l, op);
+	if (counts) {
+		txn_fail(&l->txn, since_add(l, op, until, true));
+		arriving_add(l, op);
+	}
 	op->writes = false;
 	if (txn_goes_on(&l->txn)) {
 		op->outcome = stocktake_decide(op, &s, l->txn.now);
@@ -454,5 +452,5 @@ enum db_result stocktake_run(struct lane *l, struct op *op, enum txn_verdict *ve
 			stocktake_look_again(l, op);
 	}
 	free(s.list);
-	return stocktake_end(l, op, verdict, now);
+	return stocktake_end(l, txn_goes_on(&l->txn) && counts && !op->writes, verdict, now);
 }

@@ -53,7 +53,8 @@ static struct op *add(struct table *t, enum op_kind kind, const char *id, const 
 		op_line(op, word, 1, NULL, 0, strtoll(word + 1, NULL, 10));
 	if (kind == OP_MOVE)
 		op->move.kind = ADJUSTMENT;
-	op_seal(op, NULL);
+	if (op_traits[kind].makes)
+		op_seal(op, NULL);
 	for (size_t i = 0; i < op->lines_count; i++) {
 		op->lines[i].sku = catalogue_sku(t->catalogue, op->lines[i].sku_code);
 		op->lines[i].location = catalogue_location(t->catalogue, "main");
