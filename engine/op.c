@@ -43,7 +43,7 @@ struct op *op_new(enum op_kind kind, size_t lines_max, size_t text_size)
 
 void op_forget(struct op *op)
 {
-	const struct op_trait *of = &op_traits[op->kind];
+	const struct op_trait *of = op_trait(op);
 	struct query          *q = of->by == BY_READER && of->size > 0 ? op->query : NULL;
 
 	reservation_free(op->reservation);
@@ -98,10 +98,10 @@ void op_free(struct op *op)
 	op_unread(op);
 	op_forget(op);
 	losses_free(op->losses);
-	if (op->kind == OP_MOVE || op->kind == OP_GET_MOVEMENT) {
+	if (op_trait(op)->of_movement)
 		movement_free(op->move.movement);
+	if (op_moves(op, NAMES_ORDER))
 		free(op->move.parts);
-	}
 	if ((op->kind == OP_RUN || op->kind == OP_TALLY) && op->job.run_free)
 		op->job.run_free(op->job.arg);
 	if (op->kind == OP_FOLLOW) {
@@ -202,7 +202,7 @@ void op_unread(struct op *op)
 	free(op->claim);
 	op->found = op->other = NULL;
 	op->claim = NULL;
-	if (op->kind == OP_MOVE || op->kind == OP_GET_MOVEMENT) {
+	if (op_trait(op)->of_movement) {
 		movement_free(op->move.found);
 		op->move.found = NULL;
 	}
@@ -424,7 +424,7 @@ static void print_move(struct text *t, const struct op *op)
 {
 	print_string(t, movement_kind_name(op->move.kind));
 	print_string(t, op->move.reason);
-	print_string(t, op->move.reference);
+	print_string(t, op->reference);
 	print_lines(t, op);
 	print_carried(t, op);
 	if (op->other_id)
@@ -436,8 +436,8 @@ static void print_reserve(struct text *t, const struct op *op)
 	print_lines(t, op);
 	if (op->other_id)
 		print_other(t, "replaces", op->other_id);
-	if (op->reserve.customer)
-		print_other(t, "customer", op->reserve.customer);
+	if (op->customer)
+		print_other(t, "customer", op->customer);
 }
 
 static void print_split(struct text *t, const struct op *op)
@@ -472,7 +472,9 @@ static bool is_exclusive(const struct op *op)
 {
 	bool has_ends = op_has_ends(op);
 
-	for (size_t i = 0; op->kind == OP_MOVE && i < op->lines_count; i++) {
+	if (!op_trait(op)->of_movement)
+		return false;
+	for (size_t i = 0; i < op->lines_count; i++) {
 		const struct line *line = &op->lines[i];
 
 		if (line->qty > LINE_UNITS_MAX || (has_ends && line->expected > 0 && line->qty + line->expected > 0))

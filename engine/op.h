@@ -40,11 +40,8 @@ struct reserve { /* OP_RESERVE */
 	enum reserve_mode mode : 8;
 	bool              limited; /* the key has a limit of units .. */
 	uint32_t          ttl_s;
-	const char       *by;          /* the name of the key that asks, which outlives the op; NULL: none */
 	int64_t           room;        /* .. and may hold so many more; 0 or more */
 	int64_t           held_units;  /* units that count against the key's limit until the answer; 0: none */
-	const char       *reference;   /* text of the op; NULL: none */
-	const char       *customer;    /* text of the op; NULL: none */
 	int64_t           ship_after;  /* no claim takes it before; 0: at once */
 	int64_t           waits_since; /* the place in the line that is told; 0: none */
 };
@@ -100,16 +97,15 @@ struct move { /* OP_MOVE; of OP_GET_MOVEMENT the answer */
 	enum movement_kind kind : 8;
 	bool               over_limit; /* the lane's: a total would pass 9e15, seen before new skus were made */
 	uint16_t           parts_count;
-	uint32_t           transfers_count;    /* 0: its kind has no ends */
-	const char        *by;                 /* the name of the key that asks, which outlives the op; NULL: none */
-	const char        *reason, *reference; /* text of the op; NULL: none */
-	struct movement   *found;              /* the lane's: the row that the look-up of its id gave */
-	struct movement   *movement;           /* the answer: as it is now; owned */
-	char (*parts)[ID_MAX + 1]; /* a refused return: settled orders that were split off and have such units;
-	                              PARTS_MAX of them at most; owned */
+	uint32_t           transfers_count; /* 0: its kind has no ends */
+	const char        *reason;          /* text of the op; NULL: none */
+	struct movement   *found;           /* the lane's: the row that the look-up of its id gave */
+	struct movement   *movement;        /* the answer: as it is now; owned */
 	union {
 		struct transfer *transfers; /* each adds to two lines, whose `expected` is what leaves */
 		struct counted  *counted;   /* room for one of each line */
+		char (*parts)[ID_MAX + 1];  /* a refused return: settled orders that were split off and have such units;
+		                               PARTS_MAX of them at most; owned */
 	};
 };
 
@@ -259,10 +255,12 @@ struct op {
 	uint32_t               key_id;      /* the key that asks; 0: none */
 	uint32_t               size;        /* bytes of the operation's allocation */
 	struct reservation    *reservation; /* the answer of a reservation's kinds: as it is now; owned */
-	const char *other_id;  /* the order that is replaced (OP_RESERVE) or split, or from which units come back
-	                          (OP_MOVE); text of the op; NULL: none */
-	struct losses *losses; /* of a movement: what its lines take from orders; NULL: nothing; owned */
-	union {                /* the payload, by kind */
+	const char *other_id; /* the order that is replaced (OP_RESERVE) or split, or from which units come back
+	                         (OP_MOVE); text of the op; NULL: none */
+	const char    *reference, *customer; /* text of the op; NULL: none */
+	const char    *by;                   /* the name of the key that asks, which outlives the op; NULL: none */
+	struct losses *losses;               /* of a movement: what its lines take from orders; NULL: nothing; owned */
+	union {                              /* the payload, by kind */
 		struct reserve reserve;
 		struct move    move;
 		struct change  change;
@@ -334,7 +332,11 @@ void op_counts(struct op *op, size_t max);
 void op_counted(struct op *op, int64_t expected, int64_t as_of);
 /* The line that was added last takes promised units where too little is left; their orders wait at `to`, or with NULL
  * at waits_at of its location. No line of such a movement has the sku and location of another one. */
-void op_lose(struct op *op, const char *to, size_t to_len);
+void                                 op_lose(struct op *op, const char *to, size_t to_len);
+static inline const struct op_trait *op_trait(const struct op *op)
+{
+	return &op_traits[op->kind];
+}
 /* True: a movement of a kind that has one of the traits. */
 static inline bool op_moves(const struct op *op, unsigned traits)
 {

@@ -302,7 +302,7 @@ static struct op *read_movement(struct json_reader *in)
 	if (!in->failed) {
 		memcpy(op->id, id, id_len);
 		op->move.reason = reason ? op_text(op, reason, reason_len) : NULL;
-		op->move.reference = reference ? op_text(op, reference, reference_len) : NULL;
+		op->reference = reference ? op_text(op, reference, reference_len) : NULL;
 		op->other_id = order_id ? op_text(op, order_id, order_len) : NULL;
 		op_seal(op, &twins);
 		if (twins > 0 && op_moves(op, COUNTED))

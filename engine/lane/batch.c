@@ -232,7 +232,7 @@ static bool entry_is(const struct lane *l, unsigned entry, bool movement, const 
 	const struct op *op = l->batch.ops[(entry - 1) / 2];
 	bool             own = entry % 2;
 
-	return (own && op_traits[op->kind].of_movement) == movement && strcmp(own ? op->id : op->other_id, id) == 0;
+	return (own && op_trait(op)->of_movement) == movement && strcmp(own ? op->id : op->other_id, id) == 0;
 }
 
 static uint16_t *id_place(struct lane *l, bool movement, const char *id, uint64_t hash)
@@ -254,13 +254,13 @@ struct op *batch_find(struct lane *l, bool movement, const char *id)
 /* True: an operation of the batch names an order of this one, which has to wait until the other is answered. */
 static bool batch_names(struct lane *l, const struct op *op)
 {
-	return *id_place(l, op_traits[op->kind].of_movement, op->id, op->id_hash) != 0 ||
+	return *id_place(l, op_trait(op)->of_movement, op->id, op->id_hash) != 0 ||
 	       (op->other_id && *id_place(l, false, op->other_id, op_id_hash(false, op->other_id)) != 0);
 }
 
 static bool op_names(const struct op *op, bool movement, const char *id)
 {
-	return (op_traits[op->kind].of_movement == movement && strcmp(op->id, id) == 0) ||
+	return (op_trait(op)->of_movement == movement && strcmp(op->id, id) == 0) ||
 	       (op->other_id && !movement && strcmp(op->other_id, id) == 0);
 }
 
@@ -270,7 +270,7 @@ static bool parked_names(struct lane *l, const struct op *op)
 	if (*parked_id(l, op->id_hash) == 0 && (!op->other_id || *parked_id(l, op_id_hash(false, op->other_id)) == 0))
 		return false;
 	for (const struct op *p = l->intake->parked; p; p = p->next)
-		if (p->turn < op->turn && (op_names(p, op_traits[op->kind].of_movement, op->id) ||
+		if (p->turn < op->turn && (op_names(p, op_trait(op)->of_movement, op->id) ||
 		                           (op->other_id && op_names(p, false, op->other_id))))
 			return true;
 	return false;
@@ -393,14 +393,12 @@ static size_t op_bytes(const struct op *op)
 {
 	size_t bytes = 400 + 80 * op->lines_count;
 
-	if (op->kind == OP_RESERVE && op->reserve.reference)
-		bytes += 2 * strlen(op->reserve.reference);
-	if (op->kind == OP_RESERVE && op->reserve.customer)
-		bytes += (2 * strlen(op->reserve.customer) + 40) * (op->lines_count + 1);
+	if (op->reference)
+		bytes += 2 * strlen(op->reference);
+	if (op->customer)
+		bytes += (2 * strlen(op->customer) + 40) * (op->lines_count + 1);
 	if (op->kind == OP_MOVE && op->move.reason)
 		bytes += 2 * strlen(op->move.reason);
-	if (op->kind == OP_MOVE && op->move.reference)
-		bytes += 2 * strlen(op->move.reference);
 	return bytes;
 }
 
@@ -454,7 +452,7 @@ static void batch_fill(struct lane *l)
 			bytes += op_bytes(op);
 			b->has[op->kind] = true;
 			b->takes_over |= op->other_id != NULL;
-			b->customers |= op->kind == OP_RESERVE && op->reserve.customer;
+			b->customers |= op->customer != NULL;
 			b->ops[b->count++] = op;
 			ids_enter(l, b->count - 1);
 		}

@@ -39,7 +39,7 @@ static bool lines_resolve(struct lane *l)
 
 	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++)
-		for (size_t k = 0; !op_traits[l->batch.ops[i]->kind].divides && k < l->batch.ops[i]->lines_count; k++) {
+		for (size_t k = 0; !op_trait(l->batch.ops[i])->divides && k < l->batch.ops[i]->lines_count; k++) {
 			struct line *line = &l->batch.ops[i]->lines[k];
 
 			if (!line->sku && !(line->sku = catalogue_sku(l->catalogue, line->sku_code)))
@@ -93,7 +93,7 @@ static bool makes_sku(const struct op *op, const struct line *line)
 
 static bool makes_location(const struct op *op, const struct line *line)
 {
-	return op->kind == OP_MOVE && line->qty >= 0 && !line->location &&
+	return op_trait(op)->of_movement && line->qty >= 0 && !line->location &&
 	       (op->move.transfers_count == 0 || line->expected == 0);
 }
 
@@ -194,7 +194,7 @@ static enum db_result receipts_limit(struct lane *l)
 		for (size_t i = 0; i < l->batch.count; i++) {
 			struct op *op = l->batch.ops[i];
 
-			if (op->kind != OP_MOVE)
+			if (!op_trait(op)->of_movement)
 				continue;
 			op->move.over_limit = makes_skus(op) && passes_limit(op) && (look == 0 || op->move.over_limit);
 			over |= op->move.over_limit;

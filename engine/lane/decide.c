@@ -635,8 +635,8 @@ size_t op_ended(const struct op *op, const struct line **lines)
 {
 	const struct reservation *of = op_changes(op);
 
-	*lines = op_traits[op->kind].divides ? op->lines : of->lines;
-	return op_traits[op->kind].divides ? op->lines_count : of->lines_count;
+	*lines = op_trait(op)->divides ? op->lines : of->lines;
+	return op_trait(op)->divides ? op->lines_count : of->lines_count;
 }
 
 void op_gives(const struct op *op, const struct batch *b, struct shares *s)
@@ -645,14 +645,16 @@ void op_gives(const struct op *op, const struct batch *b, struct shares *s)
 	const struct line        *lines;
 	size_t                    count;
 
-	if (op->kind == OP_MOVE && of)
+	if (op_trait(op)->of_movement && of)
 		portions_lower(&s->customers, of->customer, op->lines, op->lines_count);
 	if (op->kind == OP_CONFIRM && of->state == EXPIRED)
 		portions_raise(&s->customers, of->customer, of->lines, of->lines_count);
-	if (op->kind == OP_RESERVE && of)
-		promise_replace(s, of, op->reserve.customer, op->lines, op->lines_count, b->slot);
-	else if (op->kind == OP_RESERVE)
-		portions_raise(&s->customers, op->reserve.customer, op->lines, op->lines_count);
+	if (op->kind == OP_RESERVE) {
+		if (of)
+			promise_replace(s, of, op->customer, op->lines, op->lines_count, b->slot);
+		else
+			portions_raise(&s->customers, op->customer, op->lines, op->lines_count);
+	}
 	if (!op_ends(op))
 		return;
 	count = op_ended(op, &lines);

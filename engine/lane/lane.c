@@ -211,7 +211,7 @@ static enum db_result quotas_make_sure(struct lane *l)
 	bool           refused = false;
 
 	for (size_t i = 0; b->guard_alone && i < b->count; i++)
-		refused |= op_is_refused(b->ops[i]) && b->ops[i]->kind == OP_RESERVE && b->ops[i]->reserve.customer;
+		refused |= op_is_refused(b->ops[i]) && b->ops[i]->customer;
 	if (!refused)
 		return DB_OK;
 	b->guard_alone = false;

@@ -96,7 +96,7 @@ static int64_t units_kept(const struct op *op, uint32_t sku)
 	const struct reservation *old = op->other;
 	int64_t                   units = 0;
 
-	if (!old || !old->customer || strcmp(old->customer, op->reserve.customer) != 0)
+	if (!old || !old->customer || strcmp(old->customer, op->customer) != 0)
 		return 0;
 	for (size_t i = 0; i < old->lines_count; i++)
 		units += sku_id(old->lines[i].sku) == sku ? old->lines[i].qty : 0;
@@ -145,11 +145,11 @@ enum outcome quotas_judge(struct quotas *q, struct op *op)
 
 	if (q->count == 0)
 		return OUTCOME_OK;
-	if (!op->reserve.customer)
+	if (!op->customer)
 		return quotas_require(q, op);
 	for (size_t i = 0, end; i < op->lines_count; i = end) {
 		uint32_t      sku = sku_id(op->lines[i].sku);
-		struct quota *quota = quota_find(q, op->reserve.customer, sku);
+		struct quota *quota = quota_find(q, op->customer, sku);
 		int64_t       kept = units_kept(op, sku);
 
 		end = group_end(op->lines, op->lines_count, i);
@@ -170,9 +170,9 @@ static struct quota *quota_bound(const struct quotas *q, const struct op *op, co
 {
 	struct quota *quota;
 
-	if (q->count == 0 || op->reserve.mode != BEST_EFFORT || !op->reserve.customer)
+	if (q->count == 0 || op->reserve.mode != BEST_EFFORT || !op->customer)
 		return NULL;
-	quota = quota_find(q, op->reserve.customer, sku_id(line->sku));
+	quota = quota_find(q, op->customer, sku_id(line->sku));
 	return binds(quota) ? quota : NULL;
 }
 
@@ -259,8 +259,8 @@ void quotas_take(struct quotas *q, const struct op *op)
 {
 	if (op->other)
 		quotas_give(q, op->other, op->other->lines, op->other->lines_count);
-	for (size_t i = 0; q->count > 0 && op->reserve.customer && i < op->lines_count; i++) {
-		struct quota *quota = quota_find(q, op->reserve.customer, sku_id(op->lines[i].sku));
+	for (size_t i = 0; q->count > 0 && op->customer && i < op->lines_count; i++) {
+		struct quota *quota = quota_find(q, op->customer, sku_id(op->lines[i].sku));
 
 		if (quota)
 			quota->left -= op->lines[i].granted;
@@ -342,7 +342,7 @@ void quotas_at_fault(const struct quotas *q, const struct op *op, void (*each)(s
 	}
 	if (op->kind != OP_RESERVE)
 		return;
-	f.customer = op->reserve.customer;
+	f.customer = op->customer;
 	for (size_t i = 0; i < op->lines_count; i++)
 		line_at_fault(&f, &op->lines[i], whole ? op->lines[i].fault : op->lines[i].limited);
 	for (size_t i = 0; i < op->choices_count; i++)

@@ -26,8 +26,8 @@ static void reserve_tell(struct text *to, const struct op *op)
 		                  &r, op->other->lines, op->other->lines_count, false);
 	}
 	reservation_held(&r, op, 0);
-	r.reference = (char *)op->reserve.reference;
-	r.customer = (char *)op->reserve.customer;
+	r.reference = (char *)op->reference;
+	r.customer = (char *)op->customer;
 	event_reservation(to, &head, &r, op->lines, op->lines_count, true);
 	if (op->becomes != CONFIRMED)
 		return;
@@ -133,7 +133,7 @@ static void move_tell(struct text *to, const struct op *op)
 	struct movement m = {.kind = op->move.kind,
 	                     .created_at = 0,
 	                     .reason = (char *)op->move.reason,
-	                     .reference = (char *)op->move.reference,
+	                     .reference = (char *)op->reference,
 	                     .order_id = (char *)op->other_id,
 	                     .transfers = op->move.transfers_count > 0 ? op->move.transfers : NULL,
 	                     .transfers_count = op->move.transfers_count};

@@ -10,7 +10,7 @@
 
 static bool wants_look_up(const struct op *op)
 {
-	return op_traits[op->kind].of_movement && op->lookup_due;
+	return op_trait(op)->of_movement && op->lookup_due;
 }
 
 enum db_result movements_look_up(struct lane *l)
@@ -49,7 +49,7 @@ void movement_row(struct values *rows, const struct op *op)
 {
 	values_row(rows, V_INT(op->new_id), V_TEXT(op->id), V_INT(op->move.kind),
 	           V_BYTES(op->lines_hash, sizeof(op->lines_hash)), V_NOW, V_TEXT(op->move.reason),
-	           V_TEXT(op->move.reference), op->key_id ? V_INT(op->key_id) : V_TEXT(NULL), V_TEXT(op->other_id),
+	           V_TEXT(op->reference), op->key_id ? V_INT(op->key_id) : V_TEXT(NULL), V_TEXT(op->other_id),
 	           op->other ? V_INT(op->other->reservation_id) : V_TEXT(NULL));
 }
 
@@ -65,7 +65,7 @@ void transfers_insert(struct lane *l)
 	for (size_t i = 0; i < l->batch.count; i++) {
 		const struct op *op = l->batch.ops[i];
 
-		for (size_t k = 0; op->writes && op->kind == OP_MOVE && k < op->move.transfers_count; k++) {
+		for (size_t k = 0; op->writes && op_trait(op)->of_movement && k < op->move.transfers_count; k++) {
 			struct transfer *t = &op->move.transfers[k];
 
 			t->sku = op->lines[t->from_line].sku;
@@ -107,7 +107,7 @@ void movements_insert(struct lane *l)
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
 
-		if (op->writes && op->kind == OP_MOVE) {
+		if (op->writes && op_trait(op)->of_movement) {
 			op->new_id = lane_new_id(l);
 			movement_row(&l->rows, op);
 		}
@@ -119,7 +119,7 @@ void movements_insert(struct lane *l)
 	for (size_t i = 0; i < l->batch.count; i++) {
 		const struct op *op = l->batch.ops[i];
 
-		for (size_t k = 0; op->writes && op->kind == OP_MOVE && k < op->lines_count; k++)
+		for (size_t k = 0; op->writes && op_trait(op)->of_movement && k < op->lines_count; k++)
 			movement_line_row(&l->rows, op, &op->lines[k], l->slot, op->lines[k].granted);
 	}
 	txn_run(&l->txn, MOVEMENT_LINE_ADD, &(struct fill){.rows = &l->rows});
@@ -144,8 +144,8 @@ void movement_answer(struct op *op, int64_t now)
 	m->kind = op->move.kind;
 	m->created_at = now;
 	m->reason = mem_copy(op->move.reason);
-	m->reference = mem_copy(op->move.reference);
-	m->by = mem_copy(op->move.by);
+	m->reference = mem_copy(op->reference);
+	m->by = mem_copy(op->by);
 	m->order_id = mem_copy(op->other_id);
 	memcpy(m->movement_id, op->id, sizeof(op->id));
 	m->lines_count = count;

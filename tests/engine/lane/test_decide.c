@@ -550,7 +550,7 @@ Test(decide, limits_of_customers)
 			const char *order = rows[i].orders[k];
 			struct op  *op = add(&t, OP_RESERVE, "R1", order + 2);
 
-			op->reserve.customer = *order == 'c' ? "c" : *order == 'd' ? "d" : NULL;
+			op->customer = *order == 'c' ? "c" : *order == 'd' ? "d" : NULL;
 			op->reserve.mode = order[1] == '+' ? BEST_EFFORT : ALL_OR_NOTHING;
 		}
 		quotas_set(&t);
@@ -582,8 +582,8 @@ Test(decide, what_a_customer_gave_back)
 		  *behind = add(&t, OP_RESERVE, "R2", "A3"), *over = add(&t, OP_RESERVE, "R3", "A1"),
 		  *replacing = add(&t, OP_RESERVE, "R4", "A3");
 
-	full->reserve.customer = behind->reserve.customer = over->reserve.customer = "c";
-	replacing->reserve.customer = "c";
+	full->customer = behind->customer = over->customer = "c";
+	replacing->customer = "c";
 	release->found = found_of_c(HELD, NOW + 1, release);
 	release->becomes = RELEASED;
 	replacing->other_id = "R2";
@@ -631,7 +631,7 @@ Test(decide, limits_wait_for_the_database)
 	struct op    *op = add(&t, OP_RESERVE, "R1", "A3"), *none = add(&t, OP_RESERVE, "R2", "A1");
 	struct quota *of_c, *of_nobody;
 
-	op->reserve.customer = "c";
+	op->customer = "c";
 	quotas_set(&t);
 	of_c = quota_find(&t.batch.quotas, "c", 1);
 	of_nobody = quota_find(&t.batch.quotas, NULL, 1);
