@@ -329,21 +329,19 @@ static void choices_seal(struct op *op)
 		}
 }
 
+static void transfer_add(void *sum, const void *one)
+{
+	((struct transfer *)sum)->qty += ((const struct transfer *)one)->qty;
+}
+
 /* Equal sku and ends are one. */
 static void transfers_seal(struct op *op)
 {
 	struct transfer *list = op->move.transfers;
-	uint32_t         kept = 0;
 
-	qsort(list, op->move.transfers_count, sizeof(*list), transfer_order);
-	for (uint32_t i = 0; i < op->move.transfers_count; i++) {
-		if (kept > 0 && transfer_order(&list[kept - 1], &list[i]) == 0)
-			list[kept - 1].qty += list[i].qty;
-		else
-			list[kept++] = list[i];
-	}
-	op->move.transfers_count = kept;
-	for (uint32_t i = 0; i < kept; i++) {
+	op->move.transfers_count =
+		(uint32_t)mem_join(list, op->move.transfers_count, sizeof(*list), transfer_order, transfer_add);
+	for (size_t i = 0; i < op->move.transfers_count; i++) {
 		list[i].from_line = line_place(op, list[i].sku_code, list[i].from_code);
 		list[i].to_line = line_place(op, list[i].sku_code, list[i].to_code);
 	}

@@ -117,7 +117,7 @@ struct shape {
 	size_t               size;         /* of the record without its lines */
 	size_t               lines_count;  /* where the number of its lines stands */
 	bool                 newest_first; /* the order of a list; false: by number */
-	bool                 joins;        /* lines of one sku and location are one */
+	bool                 joins; /* a movement that took from several slots has a line for each: they are one */
 };
 static const struct shape reservations = {.columns = reservation_columns,
                                           .count = LENGTH(reservation_columns),
@@ -171,6 +171,11 @@ int64_t qty_read(const struct db_row *row, unsigned column)
 	return units > QTY_MAX ? QTY_MAX : units < -QTY_MAX ? -QTY_MAX : units;
 }
 
+void sku_row_read(void *catalogue, const struct db_row *row)
+{
+	catalogue_sku_enter(catalogue, (uint32_t)db_int(row, 1), db_word(row, 0), row->len[0]);
+}
+
 /* "" where the number is of nothing. */
 static const char *code_of(const struct db_row *row, unsigned column)
 {
@@ -212,6 +217,16 @@ int line_order(const void *a, const void *b)
 void lines_sort(struct line *lines, size_t count)
 {
 	qsort(lines, count, sizeof(lines[0]), line_order);
+}
+
+static void line_add(void *sum, const void *one)
+{
+	((struct line *)sum)->granted += ((const struct line *)one)->granted;
+}
+
+size_t lines_join(struct line *lines, size_t count)
+{
+	return mem_join(lines, count, sizeof(lines[0]), line_order, line_add);
 }
 
 bool line_waits(const struct line *line)
@@ -362,20 +377,6 @@ static void *record_append(const struct shape *shape, void *record, void *piece)
 	return record;
 }
 
-/* A stocktake that took from several slots has a line for each; to its reader they are one. */
-static void lines_join(struct line *lines, size_t *count)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < *count; i++) {
-		if (kept > 0 && lines[kept - 1].sku == lines[i].sku && lines[kept - 1].location == lines[i].location)
-			lines[kept - 1].granted += lines[i].granted;
-		else
-			lines[kept++] = lines[i];
-	}
-	*count = kept;
-}
-
 /* Joins the pieces of one record. Rows of a join come in any order; only their keys tell which belong together. */
 static void records_join(struct reading *in)
 {
@@ -393,9 +394,12 @@ static void records_join(struct reading *in)
 	}
 	in->count = kept;
 	for (size_t i = 0; i < kept; i++) {
-		lines_sort(lines_of(shape, list[i]), *lines_count(shape, list[i]));
+		size_t *count = lines_count(shape, list[i]);
+
 		if (shape->joins)
-			lines_join(lines_of(shape, list[i]), lines_count(shape, list[i]));
+			*count = lines_join(lines_of(shape, list[i]), *count);
+		else
+			lines_sort(lines_of(shape, list[i]), *count);
 	}
 }
 
@@ -528,20 +532,15 @@ static int backorder_order(const void *a, const void *b)
 	return order ? order : strcmp(x->sku_code, y->sku_code);
 }
 
+static void backorder_add(void *sum, const void *one)
+{
+	((struct backorder *)sum)->qty += ((const struct backorder *)one)->qty;
+}
+
 void backorders_sum(struct movement *m)
 {
-	struct backorder *list = m->backorders;
-	size_t            kept = 0;
-
-	if (m->backorders_count > 1)
-		qsort(list, m->backorders_count, sizeof(*list), backorder_order);
-	for (size_t i = 0; i < m->backorders_count; i++) {
-		if (kept > 0 && backorder_order(&list[kept - 1], &list[i]) == 0)
-			list[kept - 1].qty += list[i].qty;
-		else
-			list[kept++] = list[i];
-	}
-	m->backorders_count = kept;
+	m->backorders_count =
+		mem_join(m->backorders, m->backorders_count, sizeof(*m->backorders), backorder_order, backorder_add);
 }
 
 /* True: the movement took units in the house and promised others, so it may have backorders. */

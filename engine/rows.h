@@ -65,12 +65,15 @@ struct line {
 	};
 	struct loss *loss; /* promised units are taken, too: op.h; NULL: none are */
 };
-int     line_order(const void *a, const void *b); /* for qsort: by sku code, then location code */
-void    lines_sort(struct line *lines, size_t count);
-int64_t lines_units(const struct line *lines, size_t count); /* the sum of qty */
+int    line_order(const void *a, const void *b); /* for qsort: by sku code, then location code */
+void   lines_sort(struct line *lines, size_t count);
+size_t lines_join(struct line *lines, size_t count) MUST_CHECK; /* sorts them; equal ones are one, `granted` is added */
+int64_t lines_units(const struct line *lines, size_t count);    /* the sum of qty */
 /* True: the units are not in the house yet, so a promise of them waits. */
 bool line_waits(const struct line *line);
 bool lines_wait(const struct line *lines, size_t count); /* true: one of them does */
+/* For SKU_FIND: enters a sku into the catalogue. */
+void sku_row_read(void *catalogue, const struct db_row *row);
 /* A column of units; what a damaged row has beyond QTY_MAX is cut. */
 int64_t qty_read(const struct db_row *row, unsigned column);
 

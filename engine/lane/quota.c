@@ -41,19 +41,15 @@ void quota_enter(struct quotas *q, const char *customer, uint32_t sku_id)
 }
 
 /* Of equal ones the one that was read stays. */
+static void quota_join(void *first, const void *other)
+{
+	if (((const struct quota *)other)->read_seq > 0)
+		*(struct quota *)first = *(const struct quota *)other;
+}
+
 void quotas_sort(struct quotas *q)
 {
-	size_t kept = 0;
-
-	if (q->count > 0)
-		qsort(q->list, q->count, sizeof(q->list[0]), quota_order);
-	for (size_t i = 0; i < q->count; i++) {
-		if (kept == 0 || quota_order(&q->list[kept - 1], &q->list[i]) != 0)
-			q->list[kept++] = q->list[i];
-		else if (q->list[i].read_seq > 0)
-			q->list[kept - 1] = q->list[i];
-	}
-	q->count = kept;
+	q->count = mem_join(q->list, q->count, sizeof(q->list[0]), quota_order, quota_join);
 }
 
 void quotas_begin(struct quotas *q)

@@ -126,6 +126,26 @@ void movements_insert(struct lane *l)
 	transfers_insert(l);
 }
 
+bool movement_passes_limit(struct op *op, const struct shares *totals)
+{
+	bool passes = false;
+
+	for (size_t k = 0; k < op->lines_count; k++) {
+		const struct sku *sku = op->lines[k].sku;
+		int64_t           total = 0;
+
+		for (size_t i = 0; sku && i < totals->count; i++)
+			if (totals->list[i].sku_id == sku_id(sku))
+				total += totals->list[i].qty;
+		for (size_t i = 0; sku && i < op->lines_count; i++)
+			if (op->lines[i].sku == sku)
+				total += op->lines[i].granted;
+		op->lines[k].fault = total > QTY_MAX;
+		passes |= op->lines[k].fault;
+	}
+	return passes;
+}
+
 void movement_answer(struct op *op, int64_t now)
 {
 	struct line     *lines = op->lines;

@@ -242,23 +242,15 @@ static enum outcome counted_decide(const struct op *op, struct line *line, const
 	return out;
 }
 
-/* The lines of such a sku are at fault. */
 static bool passes_limit(struct op *op, const struct slot_rows *s)
 {
-	bool passes = false;
+	struct shares totals = {0};
+	bool          passes;
 
-	for (size_t k = 0; k < op->lines_count; k++) {
-		int64_t total = 0;
-
-		for (size_t i = 0; i < s->count; i++)
-			if (s->list[i].sku_id == sku_id(op->lines[k].sku))
-				total += s->list[i].available + s->list[i].reserved;
-		for (size_t i = 0; i < op->lines_count; i++)
-			if (op->lines[i].sku == op->lines[k].sku)
-				total += op->lines[i].granted;
-		op->lines[k].fault = total > QTY_MAX;
-		passes |= op->lines[k].fault;
-	}
+	for (size_t i = 0; i < s->count; i++)
+		share_add(&totals, s->list[i].sku_id, 0, 0, s->list[i].available + s->list[i].reserved, 0);
+	passes = movement_passes_limit(op, &totals);
+	shares_fini(&totals);
 	return passes;
 }
 
