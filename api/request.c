@@ -359,22 +359,6 @@ void request_ask(struct request *r, struct op *op, void (*write)(struct json_wri
 	request_start(r, op, asked_answer);
 }
 
-void request_read_and_start(struct request *r, struct op *(*read)(struct json_reader *in),
-                            void (*answer)(struct request *r))
-{
-	struct json_reader in;
-	struct json_fault  fault;
-	struct op         *op;
-
-	if (!read_body(r, &in, &fault))
-		return;
-	op = read(&in);
-	if (op)
-		request_start(r, op, answer);
-	else
-		reply_invalid(r, fault.field, fault.detail);
-}
-
 /* Links the operations of the call, in their order, and counts them. */
 static struct op *request_list(struct request *r)
 {

@@ -7,7 +7,8 @@
 
 /* ---- written */
 
-const char *op_customer(const struct op *op)
+/* The customer of the new reservation: a part has that of the first; NULL: none. */
+static const char *op_customer(const struct op *op)
 {
 	return op_trait(op)->divides ? op->other->customer : op->customer;
 }
