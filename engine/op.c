@@ -98,10 +98,11 @@ void op_free(struct op *op)
 	op_unread(op);
 	op_forget(op);
 	losses_free(op->losses);
-	if (op_trait(op)->of_movement)
+	if (op_trait(op)->of_movement) {
 		movement_free(op->move.movement);
-	if (op_moves(op, NAMES_ORDER))
-		free(op->move.parts);
+		if (movement_is(op->move.kind, NAMES_ORDER))
+			free(op->move.parts);
+	}
 	if ((op->kind == OP_RUN || op->kind == OP_TALLY) && op->job.run_free)
 		op->job.run_free(op->job.arg);
 	if (op->kind == OP_FOLLOW) {
@@ -381,14 +382,19 @@ static void print_lines(struct text *t, const struct op *op)
 
 	for (size_t i = 0; i < op->lines_count; i++) {
 		const struct line *line = &op->lines[i];
+		int64_t            expected = counted ? line->count->expected : line->expected;
 
 		if (op->choices_count > 0 && line->qty == 0)
 			continue; /* a place of choices alone */
 		print_string(t, line->sku_code);
 		print_string(t, line->location_code);
 		text_int(t, line->qty);
+		if (expected == -1) { /* nearly always */
+			text_bytes(t, " -1 ", 4);
+			continue;
+		}
 		text_char(t, ' ');
-		text_int(t, counted ? line->count->expected : line->expected);
+		text_int(t, expected);
 		text_char(t, ' ');
 	}
 	for (size_t i = 0; i < op->choices_count; i++)

@@ -85,12 +85,12 @@ enum db_result codes_resolve(struct lane *l)
 
 static bool makes_sku(const struct op *op, const struct line *line)
 {
-	return op_moves(op, MAKES_SKUS) && !line->sku;
+	return !line->sku && op_moves(op, MAKES_SKUS);
 }
 
 static bool makes_location(const struct op *op, const struct line *line)
 {
-	return op_trait(op)->of_movement && line->qty >= 0 && !line->location &&
+	return !line->location && op_trait(op)->of_movement && line->qty >= 0 &&
 	       (op->move.transfers_count == 0 || line->expected == 0);
 }
 
