@@ -156,7 +156,7 @@ void access_asked(struct access *a, struct request *r, const struct asked *asked
 /* The order that a call is about, by its body or its path; NULL: none, or several. */
 static const char *order_of(const struct request *r)
 {
-	if (r->ops_count == 1 && r->ops[0] && r->ops[0]->id[0] && !op_traits[r->ops[0]->kind].of_movement)
+	if (r->ops_count == 1 && r->ops[0] && r->ops[0]->id[0] && !op_trait(r->ops[0])->of_movement)
 		return r->ops[0]->id;
 	return strstr(route_label(r->route), "{order_id}") ? r->param[0] : NULL;
 }

@@ -28,10 +28,7 @@ void get_openapi(struct request *r)
 
 static void checks_write(struct json_writer *w, void *arg)
 {
-	const struct text *checks = arg;
-
-	text_add(w->to, ",\"checks\":");
-	text_bytes(w->to, checks->data, checks->len);
+	json_put_json(w, "checks", ((const struct text *)arg)->data);
 }
 
 static void ok_write(struct json_writer *w, void *arg)

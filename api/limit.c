@@ -44,7 +44,6 @@ static void op_judge(struct key *key, struct op *op)
 {
 	int64_t units = op_units(op), room;
 
-	op->reserve.by = key->name;
 	if (key->line.held == 0)
 		return;
 	room = key->counted ? key->line.held - held_open(key) - key->flying : 0;
@@ -60,10 +59,9 @@ void limit_begin(struct key *key, struct op *first)
 {
 	for (struct op *op = first; op; op = op->next) {
 		op->key_id = key->line.key_id;
+		op->by = key->name;
 		if (op->kind == OP_RESERVE)
 			op_judge(key, op);
-		else if (op->kind == OP_MOVE)
-			op->move.by = key->name;
 	}
 }
 

@@ -260,7 +260,7 @@ enum outcome request_outcome(struct request *r, size_t i)
 static void request_answer(struct request *r)
 {
 	for (size_t i = 0; i < r->ops_count; i++)
-		if (r->ops[i] && op_traits[r->ops[i]->kind].by == BY_LANE) {
+		if (r->ops[i] && op_trait(r->ops[i])->by == BY_LANE) {
 			metrics_refused(&r->all->metrics, request_outcome(r, i));
 			metrics_ended(&r->all->metrics, r->ops[i], request_outcome(r, i));
 		}
@@ -305,7 +305,7 @@ static bool ops_fit(struct request *r)
 static void ops_busy(struct request *r, struct op *first, bool fit)
 {
 	for (struct op *op = first; op; op = op->next) {
-		enum busy_cause full = op_traits[op->kind].by == BY_LANE ? BUSY_QUEUE_FULL : BUSY_READER_FULL;
+		enum busy_cause full = op_trait(op)->by == BY_LANE ? BUSY_QUEUE_FULL : BUSY_READER_FULL;
 
 		op->outcome = BUSY;
 		op->ended = true;
@@ -363,22 +363,6 @@ void request_ask(struct request *r, struct op *op, void (*write)(struct json_wri
 {
 	r->write = write;
 	request_start(r, op, asked_answer);
-}
-
-void request_read_and_start(struct request *r, struct op *(*read)(struct json_reader *in),
-                            void (*answer)(struct request *r))
-{
-	struct json_reader in;
-	struct json_fault  fault;
-	struct op         *op;
-
-	if (!read_body(r, &in, &fault))
-		return;
-	op = read(&in);
-	if (op)
-		request_start(r, op, answer);
-	else
-		reply_invalid(r, fault.field, fault.detail);
 }
 
 /* Links the operations of the call, in their order, and counts them. */
@@ -444,7 +428,7 @@ static void request_give_up(struct request *r)
 	waiting_leave(r);
 	for (size_t i = 0; i < r->ops_count; i++) {
 		struct op    *op = r->ops[i];
-		enum answerer by = op ? op_traits[op->kind].by : BY_READER;
+		enum answerer by = op ? op_trait(op)->by : BY_READER;
 
 		if (op && !op->ended) /* a read that nobody waits for has done nothing */
 			op->given_up = op_cancel(op) || (by != BY_LANE && by != BY_BACKGROUND) ? DATABASE_AWAY

@@ -131,9 +131,6 @@ void request_start(struct request *r, struct op *op, void (*answer)(struct reque
 void request_go_on(struct request *r, struct op *op, void (*answer)(struct request *r));
 /* The same of an operation that is answered with 200 and the members that `write` puts of it, or with its refusal. */
 void request_ask(struct request *r, struct op *op, void (*write)(struct json_writer *w, void *op));
-/* Reads the body into an operation and starts it; answers what is wrong. `read` gives NULL after a fault. */
-void request_read_and_start(struct request *r, struct op *(*read)(struct json_reader *in),
-                            void (*answer)(struct request *r));
 /* Many, in one go. The caller has called query_end, and has set r->ops and r->ops_count; those that are NULL count as
  * ended. */
 void request_start_batch(struct request *r, void (*answer)(struct request *r));

@@ -341,16 +341,6 @@ void catalogue_locations_enter(struct catalogue *c, int64_t asked, int64_t versi
 	pthread_rwlock_unlock(&c->lock);
 }
 
-int64_t catalogue_locations_version(struct catalogue *c)
-{
-	int64_t version;
-
-	pthread_rwlock_rdlock(&c->lock);
-	version = c->locations.version;
-	pthread_rwlock_unlock(&c->lock);
-	return version;
-}
-
 static void limit_set(struct catalogue *c, const struct sku_limit *limit)
 {
 	uint32_t before = atomic_exchange(&limit->sku->per_customer, (uint32_t)limit->per_customer);

@@ -37,10 +37,8 @@ const struct location *catalogue_location_by_id(struct catalogue *c, uint32_t lo
 /* Enters a code and number read from the database. Entering twice is fine. code need not end in a NUL. */
 struct sku *catalogue_sku_enter(struct catalogue *c, uint32_t sku_id, const char *code, size_t len);
 size_t      catalogue_skus(struct catalogue *c);
-/* Enters the locations that were read behind this version of them, which is not 0. */
-int64_t catalogue_locations_version(struct catalogue *c); /* 0: they were not read yet */
-/* Whoever looks for the locations in the database gets a number first. What was found under a smaller number than what
- * is known is not entered, because it may be older. */
+/* Take a number before reading the locations: a result with a smaller number than the known one is dropped as stale. A
+ * version of the locations is not 0. */
 int64_t catalogue_locations_ask(struct catalogue *c);
 bool    catalogue_locations_same(struct catalogue *c, int64_t asked, int64_t version); /* false: enter them */
 void    catalogue_locations_enter(struct catalogue *c, int64_t asked, int64_t version, const struct location *list,

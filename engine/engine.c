@@ -67,7 +67,7 @@ struct catalogue *engine_catalogue(struct engine *e)
 /* The lane is chosen by the id, so that twins meet. */
 static struct queue *queue_of(struct engine *e, const struct op *op)
 {
-	enum answerer by = op_traits[op->kind].by;
+	enum answerer by = op_trait(op)->by;
 
 	return e->queues[by == BY_LANE ? (op->id_hash >> 1) % e->lanes_count : e->lanes_count + by - BY_READER];
 }
@@ -79,7 +79,7 @@ static void op_begin(struct op *op, struct loop *loop, void (*done)(void *arg, s
 	op->done = done;
 	op->arg = arg;
 	op->arrived_ms = now_ms;
-	op->id_hash = op_id_hash(op_traits[op->kind].of_movement, op->id);
+	op->id_hash = op_id_hash(op_trait(op)->of_movement, op->id);
 }
 
 /* The operations of a batch call go to the lane of the first, in their order. */

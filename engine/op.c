@@ -36,13 +36,13 @@ struct op *op_new(enum op_kind kind, size_t lines_max, size_t text_size)
 	if (size > 0)
 		op->query = (struct query *)(void *)op->text; /* the union has the same place for the others */
 	op->text += size;
-	op->text_left = text_size;
+	op->text_left = (uint32_t)text_size;
 	return op;
 }
 
 void op_forget(struct op *op)
 {
-	const struct op_trait *of = &op_traits[op->kind];
+	const struct op_trait *of = op_trait(op);
 	struct query          *q = of->by == BY_READER && of->size > 0 ? op->query : NULL;
 
 	reservation_free(op->reservation);
@@ -85,7 +85,6 @@ static void losses_free(struct losses *losses)
 	losses_forget(losses);
 	free(losses->losers);
 	free(losses->lost);
-	free(losses->list);
 	free(losses);
 }
 
@@ -97,10 +96,10 @@ void op_free(struct op *op)
 	op->magic = 0;
 	op_unread(op);
 	op_forget(op);
-	if (op->kind == OP_MOVE || op->kind == OP_GET_MOVEMENT) {
+	losses_free(op->losses);
+	if (op_trait(op)->of_movement) {
 		movement_free(op->move.movement);
-		losses_free(op->move.losses);
-		if (op->move.kind == RETURN)
+		if (movement_is(op->move.kind, NAMES_ORDER))
 			free(op->move.parts);
 	}
 	if ((op->kind == OP_RUN || op->kind == OP_TALLY) && op->job.run_free)
@@ -120,7 +119,7 @@ const char *op_text(struct op *op, const char *bytes, size_t len)
 	memcpy(copy, bytes, len);
 	copy[len] = '\0';
 	op->text += len + 1;
-	op->text_left -= len + 1;
+	op->text_left -= (uint32_t)len + 1;
 	return copy;
 }
 
@@ -143,19 +142,19 @@ static void *op_room(struct op *op, size_t size)
 
 	assert(size <= op->text_left);
 	op->text += size;
-	op->text_left -= size;
+	op->text_left -= (uint32_t)size;
 	return room;
 }
 
 void op_transfers(struct op *op, size_t max)
 {
-	assert(movement_has_ends(op->move.kind));
+	assert(op_moves(op, HAS_ENDS));
 	op->move.transfers = op_room(op, max * sizeof(struct transfer));
 }
 
 void op_transfer(struct op *op, const struct transfer *transfer)
 {
-	struct transfer *added = &op->move.transfers[op->move.parts_count++];
+	struct transfer *added = &op->move.transfers[op->move.transfers_count++];
 	struct line     *from = op_line(op, transfer->sku_code, strlen(transfer->sku_code), transfer->from_code,
 	                                strlen(transfer->from_code), -transfer->qty);
 	struct line     *to = op_line(op, transfer->sku_code, strlen(transfer->sku_code), transfer->to_code,
@@ -168,53 +167,32 @@ void op_transfer(struct op *op, const struct transfer *transfer)
 
 void op_counts(struct op *op, size_t max)
 {
-	assert(op->move.kind == STOCKTAKE);
+	assert(op_moves(op, COUNTED));
 	op->move.counted = op_room(op, max * sizeof(struct counted));
 }
 
-void op_counted(struct op *op, int64_t as_of)
+void op_counted(struct op *op, int64_t expected, int64_t as_of)
 {
-	const struct line *line = &op->lines[op->lines_count - 1];
+	unsigned        sent = op->lines_count - 1;
+	struct counted *count = &op->move.counted[sent];
 
-	op->move.counted[op->move.parts_count++] = (struct counted){
-		.sku_code = line->sku_code,
-		.location_code = line->location_code,
-		.as_of = as_of,
-		.sent = op->lines_count - 1,
-	};
+	*count = (struct counted){.expected = expected, .as_of = as_of, .sent = sent};
+	op->lines[sent].count = count;
 }
 
 void op_lose(struct op *op, const char *to, size_t to_len)
 {
-	const struct line *line = &op->lines[op->lines_count - 1];
-	struct losses     *losses = op->move.losses;
-	struct loss       *added;
+	unsigned     sent = op->lines_count - 1;
+	struct loss *loss;
 
-	assert(op->move.kind == STOCKTAKE || op->move.kind == ADJUSTMENT);
-	if (!losses)
-		losses = op->move.losses = mem_alloc(sizeof(*losses));
-	losses->list = mem_reach(losses->list, losses->count, &losses->max, sizeof(*losses->list));
-	added = &losses->list[losses->count++];
-	*added = (struct loss){
-		.sku_code = line->sku_code, .location_code = line->location_code, .sent = op->lines_count - 1};
+	assert(op_moves(op, MAY_LOSE));
+	if (!op->losses)
+		op->losses = mem_alloc(sizeof(struct losses) + op->lines_max * sizeof(*loss));
+	loss = &op->losses->of[sent];
+	loss->sent = sent;
 	if (to)
-		memcpy(added->to_code, to, to_len);
-}
-
-static int loss_order(const void *a, const void *b)
-{
-	const struct loss *x = a, *y = b;
-	int                order = strcmp(x->sku_code, y->sku_code);
-
-	return order ? order : strcmp(x->location_code, y->location_code);
-}
-
-struct loss *line_loss(const struct op *op, const struct line *line)
-{
-	const struct losses *losses = op->kind == OP_MOVE ? op->move.losses : NULL;
-	const struct loss    key = {.sku_code = line->sku_code, .location_code = line->location_code};
-
-	return losses ? bsearch(&key, losses->list, losses->count, sizeof(key), loss_order) : NULL;
+		memcpy(loss->to_code, to, to_len);
+	op->lines[sent].loss = loss;
 }
 
 void op_unread(struct op *op)
@@ -224,7 +202,7 @@ void op_unread(struct op *op)
 	free(op->claim);
 	op->found = op->other = NULL;
 	op->claim = NULL;
-	if (op->kind == OP_MOVE || op->kind == OP_GET_MOVEMENT) {
+	if (op_trait(op)->of_movement) {
 		movement_free(op->move.found);
 		op->move.found = NULL;
 	}
@@ -277,7 +255,7 @@ int64_t op_units(const struct op *op)
 
 int64_t line_takes(const struct op *op, const struct line *line)
 {
-	return movement_has_ends(op->move.kind) ? line->expected : -line->qty;
+	return op->move.transfers_count > 0 ? line->expected : -line->qty;
 }
 
 bool op_has_faults(const struct op *op)
@@ -292,23 +270,29 @@ bool op_has_faults(const struct op *op)
 }
 
 /* A sum stands where the first of its lines with units was sent: its code stands there in the text. */
-static void line_sum(struct line *sum, const struct line *line)
+static void line_sum(struct line *sum, const struct line *line, bool has_ends)
 {
 	if (sum->qty == 0 || (line->qty != 0 && line->sku_code < sum->sku_code))
 		sum->sku_code = line->sku_code;
 	sum->qty += line->qty;
-	if (line->expected > 0) /* of a transfer; nothing else that is expected is summed */
+	if (has_ends)
 		sum->expected += line->expected;
+}
+
+static bool op_has_ends(const struct op *op)
+{
+	return op->kind == OP_MOVE && op->move.transfers_count > 0;
 }
 
 /* Merges equal neighbours; returns how many lines went. */
 static size_t lines_sum(struct op *op)
 {
 	size_t kept = 0, all = op->lines_count;
+	bool   has_ends = op_has_ends(op);
 
 	for (size_t i = 0; i < all; i++) {
 		if (kept > 0 && line_order(&op->lines[kept - 1], &op->lines[i]) == 0)
-			line_sum(&op->lines[kept - 1], &op->lines[i]);
+			line_sum(&op->lines[kept - 1], &op->lines[i], has_ends);
 		else
 			op->lines[kept++] = op->lines[i];
 	}
@@ -325,28 +309,13 @@ static int choice_order(const void *a, const void *b)
 	return order ? order : (x->sku_code > y->sku_code) - (x->sku_code < y->sku_code);
 }
 
-/* Equal sku and ends are one. */
-static void transfers_seal(struct op *op)
+/* The place of the line that was made of these codes. */
+static uint32_t line_place(const struct op *op, const char *sku, const char *location)
 {
-	struct transfer *list = op->move.transfers;
-	unsigned         kept = 0;
+	struct line        key = {.sku_code = sku, .location_code = location};
+	const struct line *line = bsearch(&key, op->lines, op->lines_count, sizeof(key), line_order);
 
-	qsort(list, op->move.parts_count, sizeof(*list), transfer_order);
-	for (unsigned i = 0; i < op->move.parts_count; i++) {
-		if (kept > 0 && transfer_order(&list[kept - 1], &list[i]) == 0)
-			list[kept - 1].qty += list[i].qty;
-		else
-			list[kept++] = list[i];
-	}
-	op->move.parts_count = kept;
-}
-
-static int counted_order(const void *a, const void *b)
-{
-	const struct counted *x = a, *y = b;
-	int                   order = strcmp(x->sku_code, y->sku_code);
-
-	return order ? order : strcmp(x->location_code, y->location_code);
+	return (uint32_t)(line - op->lines);
 }
 
 static void choices_seal(struct op *op)
@@ -355,11 +324,27 @@ static void choices_seal(struct op *op)
 	for (size_t i = 0; i < op->choices_count; i++)
 		for (size_t k = 0; k < op->choices[i].places; k++) {
 			struct choice *choice = &op->choices[i];
-			struct line    key = {.sku_code = choice->sku_code, .location_code = choice->location_code[k]};
-			const struct line *line = bsearch(&key, op->lines, op->lines_count, sizeof(key), line_order);
 
-			choice->line[k] = (uint16_t)(line - op->lines);
+			choice->line[k] = (uint16_t)line_place(op, choice->sku_code, choice->location_code[k]);
 		}
+}
+
+static void transfer_add(void *sum, const void *one)
+{
+	((struct transfer *)sum)->qty += ((const struct transfer *)one)->qty;
+}
+
+/* Equal sku and ends are one. */
+static void transfers_seal(struct op *op)
+{
+	struct transfer *list = op->move.transfers;
+
+	op->move.transfers_count =
+		(uint32_t)mem_join(list, op->move.transfers_count, sizeof(*list), transfer_order, transfer_add);
+	for (size_t i = 0; i < op->move.transfers_count; i++) {
+		list[i].from_line = line_place(op, list[i].sku_code, list[i].from_code);
+		list[i].to_line = line_place(op, list[i].sku_code, list[i].to_code);
+	}
 }
 
 static void print_string(struct text *t, const char *s)
@@ -390,71 +375,114 @@ static void print_choice(struct text *t, const struct choice *choice)
 		print_string(t, choice->location_code[i]);
 }
 
+static void print_lines(struct text *t, const struct op *op)
+{
+	bool counted = op_moves(op, COUNTED);
+
+	for (size_t i = 0; i < op->lines_count; i++) {
+		const struct line *line = &op->lines[i];
+		int64_t            expected = counted ? line->count->expected : line->expected;
+
+		if (op->choices_count > 0 && line->qty == 0)
+			continue; /* a place of choices alone */
+		print_string(t, line->sku_code);
+		print_string(t, line->location_code);
+		text_int(t, line->qty);
+		if (expected == -1) { /* nearly always */
+			text_bytes(t, " -1 ", 4);
+			continue;
+		}
+		text_char(t, ' ');
+		text_int(t, expected);
+		text_char(t, ' ');
+	}
+	for (size_t i = 0; i < op->choices_count; i++)
+		print_choice(t, &op->choices[i]);
+}
+
+/* What the lines of a movement carry. */
+static void print_carried(struct text *t, const struct op *op)
+{
+	for (size_t i = 0; i < op->move.transfers_count; i++) {
+		print_string(t, op->move.transfers[i].sku_code);
+		print_string(t, op->move.transfers[i].from_code);
+		print_other(t, "to", op->move.transfers[i].to_code);
+		text_int(t, op->move.transfers[i].qty);
+	}
+	for (size_t i = 0; op_moves(op, COUNTED) && i < op->lines_count; i++)
+		if (op->lines[i].count->as_of) {
+			print_other(t, "as of", op->lines[i].sku_code);
+			print_string(t, op->lines[i].location_code);
+			text_int(t, op->lines[i].count->as_of);
+		}
+	for (size_t i = 0; op->losses && i < op->lines_count; i++)
+		if (op->lines[i].loss) {
+			print_other(t, "backorder", op->lines[i].sku_code);
+			print_string(t, op->lines[i].location_code);
+			print_string(t, op->lines[i].loss->to_code);
+		}
+}
+
+static void print_move(struct text *t, const struct op *op)
+{
+	print_string(t, movement_kind_name(op->move.kind));
+	print_string(t, op->move.reason);
+	print_string(t, op->reference);
+	print_lines(t, op);
+	print_carried(t, op);
+	if (op->other_id)
+		print_other(t, "returns", op->other_id);
+}
+
+static void print_reserve(struct text *t, const struct op *op)
+{
+	print_lines(t, op);
+	if (op->other_id)
+		print_other(t, "replaces", op->other_id);
+	if (op->customer)
+		print_other(t, "customer", op->customer);
+}
+
+static void print_split(struct text *t, const struct op *op)
+{
+	static const char *const words[STATES] = {"split", [CONFIRMED] = "split and confirm",
+	                                          [RELEASED] = "split and release", [SETTLED] = "split and settle"};
+
+	print_other(t, words[op->becomes], op->other_id);
+	print_lines(t, op);
+}
+
 /* SHA-256 of the lines in print, the same on every machine. A fingerprint that can be forged would let one body pass
  * for another. */
 static void lines_hash(struct op *op)
 {
-	static const char *const splits[STATES] = {"split", [CONFIRMED] = "split and confirm",
-	                                           [RELEASED] = "split and release", [SETTLED] = "split and settle"};
-	unsigned char            digest[SHA256_BYTES];
-	struct text              print = {0};
+	static void (*const prints[OP_KINDS])(struct text * t, const struct op *op) = {
+		[OP_RESERVE] = print_reserve, [OP_MOVE] = print_move, [OP_SPLIT] = print_split};
+	unsigned char digest[SHA256_BYTES];
+	struct text   print = {0};
 
-	if (op->kind == OP_SPLIT)
-		print_other(&print, splits[op->becomes], op->other_id);
-	if (op->kind == OP_MOVE) {
-		print_string(&print, movement_kind_name(op->move.kind));
-		print_string(&print, op->move.reason);
-		print_string(&print, op->move.reference);
-	}
-	for (size_t i = 0; i < op->lines_count; i++) {
-		if (op->choices_count > 0 && op->lines[i].qty == 0)
-			continue; /* a place of choices alone */
-		print_string(&print, op->lines[i].sku_code);
-		print_string(&print, op->lines[i].location_code);
-		text_int(&print, op->lines[i].qty);
-		text_char(&print, ' ');
-		text_int(&print, op->lines[i].expected);
-		text_char(&print, ' ');
-	}
-	for (size_t i = 0; i < op->choices_count; i++)
-		print_choice(&print, &op->choices[i]);
-	for (size_t i = 0; op->kind == OP_MOVE && movement_has_ends(op->move.kind) && i < op->move.parts_count; i++) {
-		print_string(&print, op->move.transfers[i].sku_code);
-		print_string(&print, op->move.transfers[i].from_code);
-		print_other(&print, "to", op->move.transfers[i].to_code);
-		text_int(&print, op->move.transfers[i].qty);
-	}
-	for (size_t i = 0; op->kind == OP_MOVE && op->move.kind == STOCKTAKE && i < op->move.parts_count; i++)
-		if (op->move.counted[i].as_of) {
-			print_other(&print, "as of", op->move.counted[i].sku_code);
-			print_string(&print, op->move.counted[i].location_code);
-			text_int(&print, op->move.counted[i].as_of);
-		}
-	for (size_t i = 0; op->kind == OP_MOVE && op->move.losses && i < op->move.losses->count; i++) {
-		print_other(&print, "backorder", op->move.losses->list[i].sku_code);
-		print_string(&print, op->move.losses->list[i].location_code);
-		print_string(&print, op->move.losses->list[i].to_code);
-	}
-	if (op->other_id && (op->kind == OP_RESERVE || op->kind == OP_MOVE))
-		print_other(&print, op->kind == OP_MOVE ? "returns" : "replaces", op->other_id);
-	if (op->kind == OP_RESERVE && op->reserve.customer)
-		print_other(&print, "customer", op->reserve.customer);
+	prints[op->kind](&print, op);
 	sha256(print.data, print.len, digest);
 	memcpy(op->lines_hash, digest, sizeof(op->lines_hash));
 	text_fini(&print);
 }
 
-/* An exclusive operation is a batch of its own. A stocktake has to see every slot, an arrival every promise, and who
- * takes promised units both. What a
- * location gives in a transfer has to be there before it gets any. A sum of many equal lines exceeds the margin below
- * the limit of totals. */
+/* An exclusive movement is a batch of its own. A count has to see every slot, an arrival every promise, and a movement
+ * that takes promised units both. The units that a location gives in a transfer have to be there before it gets any. A
+ * sum of many equal lines exceeds the margin below the limit of totals. */
 static bool is_exclusive(const struct op *op)
 {
-	for (size_t i = 0; op->kind == OP_MOVE && i < op->lines_count; i++)
-		if (op->lines[i].qty > LINE_UNITS_MAX || (op->move.kind == TRANSFER && op->lines[i].expected > 0 &&
-		                                          op->lines[i].qty + op->lines[i].expected > 0))
+	bool has_ends = op_has_ends(op);
+
+	if (!op_trait(op)->of_movement)
+		return false;
+	for (size_t i = 0; i < op->lines_count; i++) {
+		const struct line *line = &op->lines[i];
+
+		if (line->qty > LINE_UNITS_MAX || (has_ends && line->expected > 0 && line->qty + line->expected > 0))
 			return true;
-	return op->kind == OP_MOVE && (op->move.kind == STOCKTAKE || op->move.kind == ARRIVAL || op->move.losses);
+	}
+	return op_moves(op, EXCLUSIVE) || op->losses;
 }
 
 void op_seal(struct op *op, size_t *twins)
@@ -468,12 +496,8 @@ void op_seal(struct op *op, size_t *twins)
 		*twins = summed;
 	if (op->choices_count > 0)
 		choices_seal(op);
-	if (op->kind == OP_MOVE && movement_has_ends(op->move.kind))
+	if (op_has_ends(op))
 		transfers_seal(op);
-	if (op->kind == OP_MOVE && op->move.kind == STOCKTAKE && op->move.parts_count > 1)
-		qsort(op->move.counted, op->move.parts_count, sizeof(struct counted), counted_order);
-	if (op->kind == OP_MOVE && op->move.losses && op->move.losses->count > 1)
-		qsort(op->move.losses->list, op->move.losses->count, sizeof(struct loss), loss_order);
 	op->exclusive = is_exclusive(op);
 	lines_hash(op);
 }
@@ -498,14 +522,14 @@ uint64_t op_id_hash(bool movement, const char *id)
 
 void op_queue(struct op *op)
 {
-	int taken = STAGE_TAKEN;
+	uint8_t taken = STAGE_TAKEN;
 
 	atomic_compare_exchange_strong(&op->stage, &taken, STAGE_QUEUED);
 }
 
 bool op_take(struct op *op)
 {
-	int queued = STAGE_QUEUED;
+	uint8_t queued = STAGE_QUEUED;
 
 	assert(op->magic == OP_MAGIC);
 	return atomic_compare_exchange_strong(&op->stage, &queued, STAGE_TAKEN);
@@ -518,7 +542,7 @@ bool op_cancelled(const struct op *op)
 
 bool op_cancel(struct op *op)
 {
-	int queued = STAGE_QUEUED;
+	uint8_t queued = STAGE_QUEUED;
 
 	return atomic_compare_exchange_strong(&op->stage, &queued, STAGE_CANCELLED);
 }

@@ -40,34 +40,30 @@ struct reserve { /* OP_RESERVE */
 	enum reserve_mode mode : 8;
 	bool              limited; /* the key has a limit of units .. */
 	uint32_t          ttl_s;
-	const char       *by;          /* the name of the key that asks, which outlives the op; NULL: none */
 	int64_t           room;        /* .. and may hold so many more; 0 or more */
 	int64_t           held_units;  /* units that count against the key's limit until the answer; 0: none */
-	const char       *reference;   /* text of the op; NULL: none */
-	const char       *customer;    /* text of the op; NULL: none */
 	int64_t           ship_after;  /* no claim takes it before; 0: at once */
 	int64_t           waits_since; /* the place in the line that is told; 0: none */
 };
 
-/* When a line of a count was counted; behind op_seal it has the place of its line. */
+/* More of a line of a count. */
 struct counted {
-	const char *sku_code, *location_code;
-	int64_t     as_of;      /* ms; 0: now */
-	unsigned    sent;       /* the place of the line in the request */
-	bool        ahead;      /* the lane's: as_of is a time that may not be */
-	int64_t     arriving;   /* the lane's: units that have arrived there and are not handed out yet */
-	int64_t     since;      /* the lane's: units that movements behind as_of have added on balance */
-	int64_t     counted_at; /* the lane's: the time of the last count, as it is later than as_of; otherwise 0 */
+	int64_t  expected;   /* units; -1: none were given */
+	int64_t  as_of;      /* ms; 0: now */
+	unsigned sent;       /* the place of the line in the request */
+	bool     ahead;      /* the lane's: as_of is a time that may not be */
+	int64_t  arriving;   /* the lane's: units that have arrived there and are not handed out yet */
+	int64_t  since;      /* the lane's: units that movements behind as_of have added on balance */
+	int64_t  counted_at; /* the lane's: the time of the last count, as it is later than as_of; otherwise 0 */
 };
 
-/* A line of a count or an adjustment that takes promised units, too, where too little is left. */
+/* More of a line that takes promised units, too, where too little is left. */
 struct loss {
-	const char            *sku_code, *location_code;  /* of the line */
-	char                   to_code[LOCATION_MAX + 1]; /* where who loses them waits; empty: its own line */
-	unsigned               sent;                      /* the place of the line in the request */
-	const struct location *to;                        /* the lane's; NULL: there is none */
-	int64_t                needed;                    /* the lane's: promised units that are to go .. */
-	int64_t                found; /* .. and those of them which the orders have that may lose some */
+	char     to_code[LOCATION_MAX + 1]; /* where its orders wait; empty: at waits_at of its location */
+	unsigned sent;                      /* the place of the line in the request */
+	const struct location *to;          /* the lane's; NULL: there is none */
+	int64_t                needed;      /* the lane's: promised units that are to go .. */
+	int64_t                found;       /* .. and those of them which the orders have that may lose some */
 };
 /* An order that may lose units. */
 struct loser {
@@ -86,8 +82,6 @@ struct lost {
  * is one transaction of a lane: others waited 0.02 to 0.34 s for one of 4,000 to 5,000 lines, on two busy cores. */
 enum { LOSERS_MAX = 1000, LOST_MAX = 5000 };
 struct losses {
-	struct loss  *list; /* behind op_seal by sku and location */
-	size_t        count, max;
 	struct loser *losers; /* from the end of the line on, as they were picked; none at first */
 	size_t        losers_count;
 	struct lost  *lost; /* the lane's, in that order; those of one order stand together */
@@ -95,24 +89,23 @@ struct losses {
 	bool          missed; /* some that the pick found had ended or were claimed when they were read */
 	bool          passed; /* the lane's: some losers were passed over, were missed, or changed meanwhile */
 	unsigned      looks;  /* how often orders were picked */
+	struct loss   of[];   /* room for one of each line */
 };
 
 enum { PARTS_MAX = 100 };
 struct move { /* OP_MOVE; of OP_GET_MOVEMENT the answer */
 	enum movement_kind kind : 8;
-	bool               over_limit;         /* the lane's: a total would pass 9e15, seen before new skus were made */
-	unsigned           parts_count;        /* of parts, transfers or counted */
-	const char        *by;                 /* the name of the key that asks, which outlives the op; NULL: none */
-	struct losses     *losses;             /* of what takes promised units, too; NULL: nothing does; owned */
-	const char        *reason, *reference; /* text of the op; NULL: none */
-	struct movement   *found;              /* the lane's: the row that the look-up of its id gave */
-	struct movement   *movement;           /* the answer: as it is now; owned */
+	bool               over_limit; /* the lane's: a total would pass 9e15, seen before new skus were made */
+	uint16_t           parts_count;
+	uint32_t           transfers_count; /* 0: its kind has no ends */
+	const char        *reason;          /* text of the op; NULL: none */
+	struct movement   *found;           /* the lane's: the row that the look-up of its id gave */
+	struct movement   *movement;        /* the answer: as it is now; owned */
 	union {
-		char (*parts)[ID_MAX + 1]; /* a refused return: settled orders that were split off and have such units;
-		                              PARTS_MAX of them at most; owned */
-		struct transfer
-			*transfers;      /* of what has ends; each adds to two lines, whose `expected` is what leaves */
-		struct counted *counted; /* of a count, one for each line */
+		struct transfer *transfers; /* each adds to two lines, whose `expected` is what leaves */
+		struct counted  *counted;   /* room for one of each line */
+		char (*parts)[ID_MAX + 1];  /* a refused return: settled orders that were split off and have such units;
+		                               PARTS_MAX of them at most; owned */
 	};
 };
 
@@ -253,18 +246,21 @@ struct loop;
 
 struct op {
 	unsigned     magic;
-	enum op_kind kind;
+	enum op_kind kind : 8;
 	/* ---- the question and the answer */
 	char                   id[ID_MAX + 1]; /* order_id, movement_id or, of OP_GET_CUSTOMER, a customer */
 	uint8_t                lines_hash[16]; /* op_seal makes it */
-	uint16_t               queued_ms;      /* from arrived_ms to op_begun, and 1; 0: not yet; there was room here */
-	uint32_t               key_id;         /* the key that asks; 0: none */
-	enum outcome           outcome;
-	enum reservation_state becomes;     /* the state that its order is to have; 0: see op_state */
+	enum reservation_state becomes : 8;    /* the state that its order is to have; 0: see op_state */
+	enum outcome           outcome : 8;
+	uint32_t               key_id;      /* the key that asks; 0: none */
+	uint32_t               size;        /* bytes of the operation's allocation */
 	struct reservation    *reservation; /* the answer of a reservation's kinds: as it is now; owned */
 	const char *other_id; /* the order that is replaced (OP_RESERVE) or split, or from which units come back
 	                         (OP_MOVE); text of the op; NULL: none */
-	union {               /* the payload, by kind */
+	const char    *reference, *customer; /* text of the op; NULL: none */
+	const char    *by;                   /* the name of the key that asks, which outlives the op; NULL: none */
+	struct losses *losses;               /* of a movement: what its lines take from orders; NULL: nothing; owned */
+	union {                              /* the payload, by kind */
 		struct reserve reserve;
 		struct move    move;
 		struct change  change;
@@ -278,14 +274,15 @@ struct op {
 	/* ---- its way */
 	struct loop *loop;
 	void (*done)(void *arg, struct op *op);
-	void        *arg;
-	struct op   *next;       /* the next operation of its list, whichever that is */
-	int64_t      arrived_ms; /* clock_ms */
-	uint64_t     id_hash;
-	_Atomic int  stage;       /* see op_take */
-	enum outcome given_up;    /* the starter's: the outcome told when the op did not come back in time */
-	bool         more_follow; /* true: the op behind this one was started together with it */
-	bool         ended;       /* the starter's: the op came back */
+	void           *arg;
+	struct op      *next;       /* the next operation of its list, whichever that is */
+	int64_t         arrived_ms; /* clock_ms */
+	uint64_t        id_hash;
+	_Atomic uint8_t stage;        /* see op_take */
+	enum outcome    given_up : 8; /* the starter's: the outcome told when the op did not come back in time */
+	bool            more_follow;  /* true: the op behind this one was started together with it */
+	bool            ended;        /* the starter's: the op came back */
+	uint16_t        queued_ms;    /* from arrived_ms to op_begun, and 1; 0: not yet */
 	/* ---- its lane's */
 	bool                lookup_due;    /* the id is to be looked up before the batch is decided */
 	bool                may_exist;     /* the id may exist: the look-up comes before anything is sent */
@@ -300,6 +297,7 @@ struct op {
 	unsigned            lookup_seq;    /* read_seq of the batch when its id was looked up; 0: it was not */
 	uint16_t            looks;         /* looks at this batch's balances since the op's first refusal in it */
 	uint16_t            tries;         /* rounds that failed */
+	unsigned            needs;         /* NEEDS_.. of engine/write/batch.h */
 	uint64_t            new_id;
 	struct reservation *found, *other; /* the rows that the look-ups of its id and of other_id gave; owned */
 	struct claim       *claim;         /* who has the order to be settled or replaced; NULL: no open task; owned */
@@ -311,10 +309,8 @@ struct op {
 	uint32_t       lines_count, lines_max;
 	struct choice *choices; /* judged behind the plain lines, in the order of op_seal */
 	uint32_t       choices_count;
-	uint32_t       size; /* bytes of the operation's allocation */
-	char          *text; /* the place of the next text byte */
-	uint32_t       text_left;
-	unsigned       needs; /* its lane's: NEEDS_.. of engine/write/batch.h */
+	uint32_t       text_left; /* bytes from .. */
+	char          *text;      /* .. the place of the next text byte */
 	struct line    lines[];
 };
 _Static_assert(sizeof(struct op) + sizeof(struct line) <= 450, "a reservation of one line is small");
@@ -332,14 +328,21 @@ struct line *op_line(struct op *op, const char *sku, size_t sku_len, const char 
  * two of lines_max. */
 void op_transfers(struct op *op, size_t max);
 void op_transfer(struct op *op, const struct transfer *transfer);
-/* The same of a count: room for sizeof(struct counted) each, and when the line that was added last was counted. */
+/* The same of a count: room for sizeof(struct counted) each, and more of the line that was added last. */
 void op_counts(struct op *op, size_t max);
-void op_counted(struct op *op, int64_t as_of);
-/* The line that was added last takes promised units where too little is left; who loses them waits at `to`, or with
- * NULL in the line of its place. No line of such a movement has the sku and location of another one. */
-void op_lose(struct op *op, const char *to, size_t to_len);
-/* What is said of a line (loss_of: of the line of a reservation); NULL: nothing. */
-struct loss *line_loss(const struct op *op, const struct line *line);
+void op_counted(struct op *op, int64_t expected, int64_t as_of);
+/* The line that was added last takes promised units where too little is left; their orders wait at `to`, or with NULL
+ * at waits_at of its location. No line of such a movement has the sku and location of another one. */
+void                                 op_lose(struct op *op, const char *to, size_t to_len);
+static inline const struct op_trait *op_trait(const struct op *op)
+{
+	return &op_traits[op->kind];
+}
+/* True: a movement of a kind that has one of the traits. */
+static inline bool op_moves(const struct op *op, unsigned traits)
+{
+	return op->kind == OP_MOVE && movement_is(op->move.kind, traits);
+}
 /* Frees the orders that were picked, and the losses. */
 void losses_forget(struct losses *losses);
 /* Frees what a lane has read for the operation. */

@@ -19,20 +19,23 @@ const char *reservation_state_name(enum reservation_state s)
 	return s > 0 && s < STATES ? names[s] : "unknown";
 }
 
-const char *movement_kind_name(enum movement_kind k)
-{
-	static const char *const names[KINDS] = {
-#define X(name, number, word) [number] = word,
+static const struct {
+	const char *word;
+	unsigned    traits;
+} movement_kinds[KINDS] = {
+#define X(name, number, word, traits) [number] = {word, traits},
 #include "engine/movement_kinds.def"
 #undef X
-	};
+};
 
-	return k > 0 && k < KINDS ? names[k] : "unknown";
+const char *movement_kind_name(enum movement_kind k)
+{
+	return k > 0 && k < KINDS ? movement_kinds[k].word : "unknown";
 }
 
-bool movement_has_ends(enum movement_kind k)
+bool movement_is(enum movement_kind k, unsigned traits)
 {
-	return k == TRANSFER || k == ARRIVAL;
+	return k < KINDS && (movement_kinds[k].traits & traits) != 0;
 }
 
 enum reservation_state reservation_reads(const struct reservation *r)
@@ -114,7 +117,7 @@ struct shape {
 	size_t               size;         /* of the record without its lines */
 	size_t               lines_count;  /* where the number of its lines stands */
 	bool                 newest_first; /* the order of a list; false: by number */
-	bool                 joins;        /* lines of one sku and location are one */
+	bool                 joins; /* a movement that took from several slots has a line for each: they are one */
 };
 static const struct shape reservations = {.columns = reservation_columns,
                                           .count = LENGTH(reservation_columns),
@@ -168,6 +171,11 @@ int64_t qty_read(const struct db_row *row, unsigned column)
 	return units > QTY_MAX ? QTY_MAX : units < -QTY_MAX ? -QTY_MAX : units;
 }
 
+void sku_row_read(void *catalogue, const struct db_row *row)
+{
+	catalogue_sku_enter(catalogue, (uint32_t)db_int(row, 1), db_word(row, 0), row->len[0]);
+}
+
 /* "" where the number is of nothing. */
 static const char *code_of(const struct db_row *row, unsigned column)
 {
@@ -211,17 +219,14 @@ void lines_sort(struct line *lines, size_t count)
 	qsort(lines, count, sizeof(lines[0]), line_order);
 }
 
-void lines_join(struct line *lines, size_t *count)
+static void line_add(void *sum, const void *one)
 {
-	size_t kept = 0;
+	((struct line *)sum)->granted += ((const struct line *)one)->granted;
+}
 
-	for (size_t i = 0; i < *count; i++) {
-		if (kept > 0 && lines[kept - 1].sku == lines[i].sku && lines[kept - 1].location == lines[i].location)
-			lines[kept - 1].granted += lines[i].granted;
-		else
-			lines[kept++] = lines[i];
-	}
-	*count = kept;
+size_t lines_join(struct line *lines, size_t count)
+{
+	return mem_join(lines, count, sizeof(lines[0]), line_order, line_add);
 }
 
 bool line_waits(const struct line *line)
@@ -389,9 +394,12 @@ static void records_join(struct reading *in)
 	}
 	in->count = kept;
 	for (size_t i = 0; i < kept; i++) {
-		lines_sort(lines_of(shape, list[i]), *lines_count(shape, list[i]));
-		if (shape->joins) /* a stocktake that took from several slots has a line for each */
-			lines_join(lines_of(shape, list[i]), lines_count(shape, list[i]));
+		size_t *count = lines_count(shape, list[i]);
+
+		if (shape->joins)
+			*count = lines_join(lines_of(shape, list[i]), *count);
+		else
+			lines_sort(lines_of(shape, list[i]), *count);
 	}
 }
 
@@ -502,7 +510,7 @@ static enum db_result transfers_ask(struct db *db, int64_t sku_id, struct moveme
 	enum db_result          result = DB_OK;
 
 	for (size_t i = 0; i < in->count; i++)
-		if (movement_has_ends(in->list[i]->kind))
+		if (movement_is(in->list[i]->kind, HAS_ENDS))
 			values_row(&numbers, V_INT(in->list[i]->movement_no));
 	if (numbers.count > 0)
 		result = db_ask(db, TRANSFERS_FIND, &(struct fill){.rows = &numbers, .sku = sku_id}, transfer_read, &t);
@@ -524,28 +532,23 @@ static int backorder_order(const void *a, const void *b)
 	return order ? order : strcmp(x->sku_code, y->sku_code);
 }
 
-void backorders_sum(struct movement *m)
+static void backorder_add(void *sum, const void *one)
 {
-	struct backorder *list = m->backorders;
-	size_t            kept = 0;
-
-	if (m->backorders_count > 1)
-		qsort(list, m->backorders_count, sizeof(*list), backorder_order);
-	for (size_t i = 0; i < m->backorders_count; i++) {
-		if (kept > 0 && backorder_order(&list[kept - 1], &list[i]) == 0)
-			list[kept - 1].qty += list[i].qty;
-		else
-			list[kept++] = list[i];
-	}
-	m->backorders_count = kept;
+	((struct backorder *)sum)->qty += ((const struct backorder *)one)->qty;
 }
 
-/* What took promised units has taken some in the house, and raised a promise. */
+void backorders_sum(struct movement *m)
+{
+	m->backorders_count =
+		mem_join(m->backorders, m->backorders_count, sizeof(*m->backorders), backorder_order, backorder_add);
+}
+
+/* True: the movement took units in the house and promised others, so it may have backorders. */
 static bool may_backorder(const struct movement *m)
 {
 	bool taken = false, raised = false;
 
-	for (size_t i = 0; (m->kind == STOCKTAKE || m->kind == ADJUSTMENT) && i < m->lines_count; i++) {
+	for (size_t i = 0; movement_is(m->kind, MAY_LOSE) && i < m->lines_count; i++) {
 		taken |= m->lines[i].granted < 0 && !line_waits(&m->lines[i]);
 		raised |= m->lines[i].granted > 0 && line_waits(&m->lines[i]);
 	}

@@ -20,13 +20,25 @@ enum { /* bits of noted */
 #undef X
 };
 enum movement_kind {
-#define X(name, number, word) name = number,
+#define X(name, number, word, traits) name = number,
 #include "engine/movement_kinds.def"
 #undef X
 	KINDS
 };
+enum movement_trait { /* bits: movement_kinds.def says what each means */
+	              COUNTED = 1 << 0,
+	              SIGNED = 1 << 1,
+	              HAS_ENDS = 1 << 2,
+	              BOOKS = 1 << 3,
+	              EXCLUSIVE = 1 << 4,
+	              MAY_LOSE = 1 << 5,
+	              IN_HOUSE = 1 << 6,
+	              MAKES_SKUS = 1 << 7,
+	              NAMES_ORDER = 1 << 8,
+	              LISTED = 1 << 9
+};
 const char *movement_kind_name(enum movement_kind k);
-bool        movement_has_ends(enum movement_kind k); /* true: its lines are struct transfers */
+bool        movement_is(enum movement_kind k, unsigned traits); /* true: it has one of them */
 
 /* One sku at one location, with a number of units. Lines of an operation are sorted by sku code and location code,
  * equal ones summed. */
@@ -46,19 +58,22 @@ struct line {
 	bool     fault;                   /* this line is why the operation was refused */
 	bool     limited;                 /* the limit of a customer is why less was granted */
 	union {
-		int64_t expected; /* a stocktake's expected units; -1: none were given */
+		int64_t expected; /* of a movement that HAS_ENDS: units that leave; of others -1 */
 		int64_t returned; /* of a settled order, or where more comes back than may: units of the sku, at all
 		                     places, that came back; the first line of a sku tells */
+		struct counted *count; /* of a movement that is COUNTED: op.h */
 	};
+	struct loss *loss; /* promised units are taken, too: op.h; NULL: none are */
 };
-int  line_order(const void *a, const void *b); /* for qsort: by sku code, then location code */
-void lines_sort(struct line *lines, size_t count);
-/* Makes one of sorted lines of one sku and place: the first, with what all of them have granted. */
-void    lines_join(struct line *lines, size_t *count);
-int64_t lines_units(const struct line *lines, size_t count); /* the sum of qty */
+int    line_order(const void *a, const void *b); /* for qsort: by sku code, then location code */
+void   lines_sort(struct line *lines, size_t count);
+size_t lines_join(struct line *lines, size_t count) MUST_CHECK; /* sorts them; equal ones are one, `granted` is added */
+int64_t lines_units(const struct line *lines, size_t count);    /* the sum of qty */
 /* True: the units are not in the house yet, so a promise of them waits. */
 bool line_waits(const struct line *line);
 bool lines_wait(const struct line *lines, size_t count); /* true: one of them does */
+/* For SKU_FIND: enters a sku into the catalogue. */
+void sku_row_read(void *catalogue, const struct db_row *row);
 /* A column of units; what a damaged row has beyond QTY_MAX is cut. */
 int64_t qty_read(const struct db_row *row, unsigned column);
 
@@ -91,8 +106,9 @@ struct transfer {
 	const struct sku      *sku; /* here and below NULL: not known yet */
 	const struct location *from, *to;
 	int64_t                qty;
-	int64_t                filled, for_sale; /* of an arrival: units that were handed out so far */
-	bool                   fault;            /* the kinds of its ends are why the operation was refused */
+	int64_t                filled, for_sale;   /* of an arrival: units that were handed out so far */
+	bool                   fault;              /* the kinds of its ends are why the operation was refused */
+	uint32_t               from_line, to_line; /* op_seal: the lines of its ends */
 };
 int transfer_order(const void *a, const void *b); /* for qsort: by the codes of sku, from, to */
 

@@ -109,7 +109,7 @@ void transfer_json(struct json_writer *w, enum movement_kind kind, const struct 
 	json_put_string(w, "from", t->from_code);
 	json_put_string(w, "to", t->to_code);
 	json_put_int(w, "qty", t->qty);
-	if (kind == ARRIVAL) {
+	if (movement_is(kind, BOOKS)) {
 		json_put_int(w, "filled", t->filled);
 		json_put_int(w, "for_sale", t->for_sale);
 		json_put_int(w, "waiting", t->qty - t->filled - t->for_sale);

@@ -102,7 +102,7 @@ static enum db_result lost_uncharge(struct db *db, struct catalogue *c, const st
 		txn_enter(&t, reservations_as_read(NULL, lost.list, lost.count), false);
 		txn_run(&t, TASK_UNCHARGE, &(struct fill){.rows = &rows, .state = of_task.state});
 		txn_expect(&t, rows.rows, TXN_MOVED);
-		result = task_commit(&t);
+		result = txn_commit_or_retry(&t);
 	}
 	values_fini(&rows);
 	reservations_free(lost.list, lost.count);

@@ -98,7 +98,7 @@ static enum db_result fail_write(struct db *db, const struct reservation_reader 
 		task_count(&t, TASK_FAILED, task, open->count);
 	values_fini(&rows);
 	text_fini(&changes);
-	result = task_commit(&t);
+	result = txn_commit_or_retry(&t);
 	if (result == DB_OK) {
 		a->retried += (int64_t)open->count - buried;
 		a->buried += buried;
@@ -219,7 +219,7 @@ static enum db_result nothing_write(struct db *db, struct task *task)
 
 	txn_begin(&t, db);
 	task_count(&t, TASK_COMPLETED, task, 0);
-	result = task_commit(&t);
+	result = txn_commit_or_retry(&t);
 	return result == DB_OK ? task_read(db, task->task_id, task) : result;
 }
 
@@ -313,7 +313,7 @@ static enum db_result locked_put_off(struct parts *p)
 	txn_enter(&t, reservations_as_read(NULL, p->locked, p->locked_count), false);
 	rows_run(&t, TASK_PUT_OFF, p->task, p->locked, p->locked_count);
 	task_count(&t, TASK_COMPLETED, p->task, 0);
-	result = task_commit(&t);
+	result = txn_commit_or_retry(&t);
 	if (result == DB_OK) {
 		log_event(LOG_WARN, "orders_put_off", "task=%llu orders=%zu why=locked",
 		          (unsigned long long)p->task->task_id, p->locked_count);

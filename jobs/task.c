@@ -211,14 +211,6 @@ enum db_result task_prepare(struct db *db, struct catalogue *c, uint64_t task_id
 
 /* ---- writing */
 
-enum db_result task_commit(struct txn *t)
-{
-	enum txn_verdict verdict;
-	enum db_result   result = txn_commit(t, &verdict);
-
-	return result == DB_OK && verdict != TXN_DONE ? DB_RETRY : result;
-}
-
 enum db_result task_return(struct db *db, struct catalogue *c, uint64_t task_id, struct task_answer *a)
 {
 	struct reservation_reader open = {0};
@@ -237,7 +229,7 @@ enum db_result task_return(struct db *db, struct catalogue *c, uint64_t task_id,
 		}
 		txn_run(&t, TASK_MARK_RETURNED, &fill);
 		txn_expect(&t, 1, TXN_CLOSED);
-		result = task_commit(&t);
+		result = txn_commit_or_retry(&t);
 	}
 	reservations_free(open.list, open.count);
 	values_fini(&rows);
@@ -252,7 +244,7 @@ enum db_result task_heartbeat(struct db *db, uint64_t task_id, int64_t lease_s, 
 	*a = (struct task_answer){0};
 	txn_begin(&t, db);
 	txn_run(&t, TASK_HEARTBEAT, &(struct fill){.task = (int64_t)task_id, .lease_s = lease_s});
-	result = task_commit(&t);
+	result = txn_commit_or_retry(&t);
 	if (result == DB_OK)
 		result = task_read(db, task_id, &a->task);
 	a->lease_lost = a->task.task_id && a->task.state != TASK_OPEN;

@@ -94,8 +94,6 @@ const struct reservation *task_rows_find(const struct reservation_reader *in, co
 enum db_result task_prepare(struct db *db, struct catalogue *c, uint64_t task_id, const struct report *orders,
                             size_t count, struct task_answer *a, struct reservation_reader *open) MUST_CHECK;
 
-/* txn_commit. DB_RETRY: it was undone, because somebody came between: the caller reads and writes anew. */
-enum db_result task_commit(struct txn *t) MUST_CHECK;
 enum db_result task_return(struct db *db, struct catalogue *c, uint64_t task_id, struct task_answer *answer) MUST_CHECK;
 /* Renews the lease to lease_s from now on. answer->task has the new lease. */
 enum db_result task_heartbeat(struct db *db, uint64_t task_id, int64_t lease_s, struct task_answer *answer) MUST_CHECK;

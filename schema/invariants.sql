@@ -69,8 +69,7 @@ SELECT k.code AS sku, m.sku_id, o.code AS location, m.location_id, m.slot, m.mov
 
 -- name: movement_has_lines (by_movement)
 -- A movement has lines, and their signs are those of its kind: receipts and returns add units, settlements take them.
-SELECT ELT(h.kind, 'receipt', 'adjustment', 'return', 'count', 'settlement', 'transfer', 'arrival') AS kind, m.qty,
-       h.movement_id
+SELECT ELT(h.kind, {movement_kinds}) AS kind, m.qty, h.movement_id
   FROM movement h FORCE INDEX (PRIMARY) LEFT JOIN movement_line m USING (movement_no)
  WHERE (m.qty IS NULL OR h.kind NOT BETWEEN {receipt} AND {arrival}
         OR (h.kind IN ({receipt}, {return}) AND m.qty < 1)
@@ -252,7 +251,7 @@ SELECT r.order_id, k.code AS sku, l.sku_id, o.code AS location, l.location_id, l
 -- name: resolved_once (by_reservation)
 -- Each reservation is resolved at most once, and its times agree with its state.
 SELECT r.order_id,
-       IFNULL(ELT(r.state, 'held', 'confirmed', 'settled', 'released', 'expired', 'buried'), r.state) AS state,
+       IFNULL(ELT(r.state, {reservation_states}), r.state) AS state,
        r.confirmed_at, r.released_at, r.settled_at
   FROM reservation r FORCE INDEX (PRIMARY)
  WHERE ((r.state = {settled}) <> (r.settled_at IS NOT NULL)
@@ -295,9 +294,9 @@ SELECT t.task_id, t.worker, t.created_at, t.lease_until FROM job_task t FORCE IN
 -- of a reaped task are free again soon after. A reservation that waits to be settled or kicked names no task, or nobody
 -- would find it, unless it is put aside until it may be shipped, or until its goods come.
 SELECT r.order_id,
-       IFNULL(ELT(r.state, 'held', 'confirmed', 'settled', 'released', 'expired', 'buried'), r.state) AS state,
-       r.task_id, r.attempts, ELT(t.kind, 'settle', 'expire') AS kind,
-       ELT(t.state, 'open', 'done', 'returned', 'reaped') AS task, t.ended_at
+       IFNULL(ELT(r.state, {reservation_states}), r.state) AS state,
+       r.task_id, r.attempts, ELT(t.kind, {kinds}) AS kind,
+       ELT(t.state, {task_states}) AS task, t.ended_at
   FROM reservation r FORCE INDEX (PRIMARY) LEFT JOIN job_task t FORCE INDEX (PRIMARY) ON t.task_id = r.task_id
  WHERE ((r.state IN ({held}, {confirmed}) AND r.task_id > 0
          AND (t.task_id IS NULL OR r.attempts = 0 OR t.kind <> IF(r.state = {confirmed}, {settle}, {expire})
@@ -311,7 +310,7 @@ SELECT r.order_id,
 -- Exactly the lines of live reservations at incoming locations wait, each among those of its kind: held, or confirmed
 -- and buried.
 SELECT r.order_id, k.code AS sku, o.code AS location,
-       IFNULL(ELT(r.state, 'held', 'confirmed', 'settled', 'released', 'expired', 'buried'), r.state) AS state, d.qty,
+       IFNULL(ELT(r.state, {reservation_states}), r.state) AS state, d.qty,
        d.held, d.reservation_id
   FROM (SELECT l.reservation_id, l.sku_id, l.location_id, l.qty, w.held
           FROM reservation_line l FORCE INDEX (PRIMARY)
@@ -394,7 +393,7 @@ SELECT d.* FROM (
 -- name: replaced_is_released (by_reservation)
 -- An order that was replaced is released, so it and its replacement never hold at once.
 SELECT r.order_id,
-       IFNULL(ELT(r.state, 'held', 'confirmed', 'settled', 'released', 'expired', 'buried'), r.state) AS state,
+       IFNULL(ELT(r.state, {reservation_states}), r.state) AS state,
        e.replaced_by
   FROM reservation_note e FORCE INDEX (PRIMARY)
   STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = e.reservation_id
@@ -473,7 +472,7 @@ SELECT t.task_id, t.worker, t.kind, t.state, t.claimed, t.ended_at FROM job_task
 -- it claimed; orders that name it as settled or expired are no more than it completed (fewer: expired ones may be held
 -- again, old ones are purged).
 SELECT d.* FROM (
-  SELECT t.task_id, ELT(t.kind, 'settle', 'expire') AS kind, t.claimed, t.completed, t.failed,
+  SELECT t.task_id, ELT(t.kind, {kinds}) AS kind, t.claimed, t.completed, t.failed,
          (SELECT COUNT(*) FROM reservation r FORCE INDEX (claim)
            WHERE r.state = IF(t.kind = {settle}, {confirmed}, {held}) AND r.task_id = t.task_id) AS still,
          (SELECT COUNT(*) FROM reservation r FORCE INDEX (claim)

@@ -10,6 +10,8 @@ the objects in BUILD/obj (build/obj), calls a function or reads a variable that 
             jobs/locations and jobs/webhooks do not know each other; jobs/import and jobs/terminal are for commands
             alone; api/http knows outcomes and the base, schema engine/db and engine/base, and its invariants pieces
             of engine's statements
+  caller    another file of the program uses what NAME.h declares. Or a test does, and NAME.c itself; where only tests
+            do, the comment in NAME.h says `for tests`
   door      NAME.c has a NAME.h and includes it before all else, and all that NAME.h declares stands in NAME.c. A
             header whose first words say `private to ROOM and ROOM` or `for NAME.c alone` is included by nobody else
 
@@ -213,6 +215,21 @@ def doors(sources, objects):
     return wrong
 
 
+def callers(sources, objects, tested):
+    """`tested`: the words of all tests."""
+    wrong = []
+    for file, (defined, _) in sorted(objects.items()):
+        code, header = code_of(sources[file + '.c']), sources.get(file + '.h', '')
+        elsewhere = set().union(*(used for other, (_, used) in objects.items() if other != file))
+        for name in sorted(defined - elsewhere - {'main'}):
+            own = len(re.findall(rf'\b{name}\b', code)) > 1
+            said = re.search(rf'for tests[^;]*?\*/[^;]*?\b{name}\b|\b{name}\b[^;]*;[^\n]*for tests', header)
+            if not (name in tested and (own or said)):
+                wrong.append(f'caller: {file}.c has {name}, which ' + ('no other file uses' if own else
+                             'only tests use: say `for tests`' if name in tested else 'nobody uses'))
+    return wrong
+
+
 def private_headers(sources):
     wrong = []
     for header, text in sorted(sources.items()):
@@ -228,9 +245,10 @@ def private_headers(sources):
     return wrong
 
 
-def judge(sources, objects):
+def judge(sources, objects, tested):
     arrows = arrows_of(sources, objects)
-    return circles(arrows) + wrong_arrows(arrows) + doors(sources, objects) + private_headers(sources)
+    return (circles(arrows) + wrong_arrows(arrows) + doors(sources, objects) + callers(sources, objects, tested) +
+            private_headers(sources))
 
 
 def symbols_of(path):
@@ -246,7 +264,11 @@ def read_tree(build):
     paths = [path for path in listed if path.endswith(('.c', '.h', '.def', '.sql')) and pathlib.Path(path).exists()]
     sources = {path: pathlib.Path(path).read_text() for path in paths}
     objects = {path[:-2]: symbols_of(build / 'obj' / (path[:-2] + '.o')) for path in paths if path.endswith('.c')}
-    return sources, objects
+    tests = subprocess.run(['git', 'ls-files', '--cached', '--others', '--exclude-standard', 'tests/*.c', 'tests/*.h'],
+                           check=True, capture_output=True, text=True).stdout.split()
+    tested = {word for path in tests if pathlib.Path(path).exists()
+              for word in re.findall(r'\w+', code_of(pathlib.Path(path).read_text()))}
+    return sources, objects, tested
 
 
 # ---- of this script itself: a sound tree, and trees with one thing wrong each
@@ -254,14 +276,16 @@ def read_tree(build):
 SOUND = {
     'main.c': ('#include "jobs/commands/serve.h"\n', '', 'serve'),
     'jobs/commands/serve.h': ('/* ok */\nvoid serve(void);\n',),
-    'jobs/commands/serve.c': ('#include "jobs/commands/serve.h"\n#include "engine/op.h"\n', 'serve', 'op_new'),
+    'jobs/commands/serve.c': ('#include "jobs/commands/serve.h"\n#include "engine/op.h"\n', 'serve', 'op_new ops'),
     'engine/op.h': ('struct op {\n\tint a;\n};\n_Static_assert(1, "");\nextern int ops[4];\n#define X(a) other(a)\n'
                     'struct op *op_new(int kind, void (*done)(void *arg))\n\tMUST_CHECK;\n',),
     'engine/op.c': ('#include "engine/op.h"\n#include <stdio.h>\n', 'op_new ops', 'lane_push'),
     'engine/lane/lane.h': ('static inline int two(void)\n{\n\treturn 2;\n}\nvoid lane_push(void);\n',),
-    'engine/lane/lane.c': ('#include "engine/lane/lane.h"\n#include "engine/base/text.h"\n', 'lane_push', ''),
-    'engine/base/text.h': ('void text_add(const char *what); /* for op_new */\n',),
-    'engine/base/text.c': ('#include "engine/base/text.h"\n', 'text_add', ''),
+    'engine/lane/lane.c': ('#include "engine/lane/lane.h"\n#include "engine/base/text.h"\n', 'lane_push', 'text_add'),
+    'engine/base/text.h': ('void text_add(const char *what); /* for op_new */\nvoid text_cut(void);\n'
+                           '/* Its length, for tests. */\nint text_length(void);\n',),
+    'engine/base/text.c': ('#include "engine/base/text.h"\nvoid text_cut(void)\n{\n\ttext_cut();\n}\n',
+                           'text_add text_cut text_length', ''),
 }
 BREAKS = (
     ('circle of 2 files: engine/lane/lane, engine/op',
@@ -288,6 +312,12 @@ BREAKS = (
     ('door: engine/op.h declares what stands in engine/base/text.c: text_add',
      {'engine/op.h': ('extern int text_add[4];\n',)}),
     ('door: engine/op.h declares what stands nowhere: op_start', {'engine/op.h': ('void op_start(void);\n',)}),
+    ('caller: engine/op.c has op_end, which nobody uses',
+     {'engine/op.h': ('void op_end(void);\n',), 'engine/op.c': ('#include "engine/op.h"\nvoid op_end(void)', 'op_end', '')}),
+    ('caller: engine/op.c has op_end, which no other file uses',
+     {'engine/op.h': ('void op_end(void);\n',), 'engine/op.c': ('#include "engine/op.h"\nop_end op_end', 'op_end', '')}),
+    ('caller: engine/base/text.c has text_length, which only tests use',
+     {'engine/base/text.h': ('void text_add(const char *what);\nvoid text_cut(void);\nint text_length(void);\n',)}),
     ('door: engine/op.c includes stdio.h first', {'engine/op.c': ('#include <stdio.h>\n', 'op_new', '')}),
     ('door: jobs/a.c has no jobs/a.h', {'jobs/a.c': ('', 'a', '')}),
     ('arrow that engine/lane must not have: engine/lane/lane -> jobs/task.sql: TASK_CLAIM',
@@ -309,7 +339,7 @@ BREAKS = (
 def judge_made_up(tree):
     return judge({path: parts[0] for path, parts in tree.items()},
                  {path[:-2]: (set(parts[1].split()), set(parts[2].split()))
-                  for path, parts in tree.items() if path.endswith('.c')})
+                  for path, parts in tree.items() if path.endswith('.c')}, {'text_cut', 'text_length'})
 
 
 def prove():

@@ -148,7 +148,7 @@ static const char *refused_detail(const struct op *op, enum outcome outcome)
 /* A new reservation is 201, anything else that went well 200. */
 static int good_status(const struct op *op)
 {
-	return op_traits[op->kind].makes && op->outcome == OUTCOME_OK ? 201 : 200;
+	return op_trait(op)->makes && op->outcome == OUTCOME_OK ? 201 : 200;
 }
 
 static void reservation_answer_request(struct request *r)
@@ -164,7 +164,7 @@ static void reservation_answer_request(struct request *r)
 	if (outcome == OUTCOME_REPLAYED)
 		reply_header(r, "Idempotent-Replayed", "true");
 	if (good_status(op) == 201)
-		reply_location(r, op->kind == OP_SPLIT ? "../" : "reservations/", op->id);
+		reply_location(r, op_trait(op)->divides ? "../" : "reservations/", op->id);
 	reply_object(r, good_status(op), good_write, op);
 }
 
@@ -347,8 +347,8 @@ static struct op *read_reservation(struct json_reader *in)
 	}
 	memcpy(op->id, order_id, id_len);
 	op->other_id = other ? op_text(op, other, other_len) : NULL;
-	op->reserve.reference = reference ? op_text(op, reference, reference_len) : NULL;
-	op->reserve.customer = customer ? op_text(op, customer, customer_len) : NULL;
+	op->reference = reference ? op_text(op, reference, reference_len) : NULL;
+	op->customer = customer ? op_text(op, customer, customer_len) : NULL;
 	op->reserve.ship_after = ship_after;
 	op->reserve.waits_since = waits_since;
 	op->reserve.ttl_s = (uint32_t)ttl_s;

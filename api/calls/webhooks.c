@@ -347,8 +347,7 @@ static void attempts_put(struct json_writer *w, void *arg)
 {
 	const struct webhook_attempts *a = &((struct webhook_call *)arg)->attempts;
 
-	text_format(w->to, "\"items\":%s", a->list ? a->list : "[]");
-	w->comma = true;
+	json_put_json(w, "items", a->list ? a->list : "[]");
 	if (!a->list)
 		return;
 	json_put_time(w, "at", a->at);

@@ -87,7 +87,7 @@ bool losses_go_on(struct request *r, enum outcome outcome, void (*answer)(struct
 	struct op        *op = r->ops[0];
 	struct loss_call *call;
 
-	if (!op->ended || outcome != SHORT || !op->move.losses)
+	if (!op->ended || outcome != SHORT || !op->losses)
 		return false;
 	call = mem_alloc(sizeof(*call));
 	call->answer = answer;
@@ -98,7 +98,7 @@ bool losses_go_on(struct request *r, enum outcome outcome, void (*answer)(struct
 		return true;
 	}
 	call_free(call);
-	if (!op->move.losses->passed)
+	if (!op->losses->passed)
 		return false;
 	reply_busy(r);
 	return true;

@@ -21,25 +21,26 @@ enum { LINES_MAX = 1000, AGE_MAX_MS = 60000, LOCATIONS_INLINE = 64 };
 /* ---- movements: answers */
 
 /* Why a line was not counted. */
-static void count_write(struct json_writer *w, const struct op *op, const struct line *line,
-                        const struct counted *counted)
+static void count_write(struct json_writer *w, const struct op *op, const struct line *line)
 {
-	if (op->outcome == COUNT_MISMATCH && counted->counted_at) {
-		json_put_time(w, "counted_at", counted->counted_at);
+	const struct counted *count = line->count;
+
+	if (op->outcome == COUNT_MISMATCH && count->counted_at) {
+		json_put_time(w, "counted_at", count->counted_at);
 	} else if (op->outcome == COUNT_MISMATCH) {
-		json_put_int(w, "expected", line->expected);
-		json_put_int(w, "on_hand", line->available + line->reserved + counted->arriving - counted->since);
+		json_put_int(w, "expected", count->expected);
+		json_put_int(w, "on_hand", line->available + line->reserved + count->arriving - count->since);
 	} else {
 		json_put_int(w, "counted", line->qty);
-		if (counted->as_of)
-			json_put_int(w, "since", counted->since);
+		if (count->as_of)
+			json_put_int(w, "since", count->since);
 		json_put_int(w, "reserved", line->reserved);
 	}
 }
 
 static bool ends_are_wrong(const struct op *op)
 {
-	return op->outcome == WRONG_KIND && movement_has_ends(op->move.kind);
+	return op->outcome == WRONG_KIND && op->move.transfers_count > 0;
 }
 
 static bool names_lines(enum outcome outcome)
@@ -48,25 +49,23 @@ static bool names_lines(enum outcome outcome)
 	       outcome == WRONG_KIND || outcome == LIMIT || outcome == LOSES_TOO_MANY || outcome == UNKNOWN_LOCATION;
 }
 
-/* Nothing says where those would wait who lose units of this line. */
-static bool waits_nowhere(const struct op *op, const struct line *line)
+/* Nothing says where the orders that lose units of this line would wait. */
+static bool waits_nowhere(const struct line *line)
 {
-	const struct loss *loss = line_loss(op, line);
-
-	return loss && !loss->to && !loss->to_code[0];
+	return line->loss && !line->loss->to && !line->loss->to_code[0];
 }
 
 bool movement_faulty(const struct op *op, size_t i)
 {
 	if (op->outcome == INVALID)
-		return (op->move.kind == STOCKTAKE && op->move.counted[i].ahead) || waits_nowhere(op, &op->lines[i]);
+		return (op_moves(op, COUNTED) && op->lines[i].count->ahead) || waits_nowhere(&op->lines[i]);
 	return names_lines(op->outcome) && (ends_are_wrong(op) ? op->move.transfers[i].fault : op->lines[i].fault);
 }
 
 /* Writes the facts of a line for which a movement was refused. */
 static void line_write(struct json_writer *w, const struct op *op, const struct line *line)
 {
-	const struct loss *loss = line_loss(op, line);
+	const struct loss *loss = line->loss;
 
 	json_put_string(w, "sku", line->sku_code);
 	if (op->outcome == OVER_RETURNED) { /* of all places */
@@ -80,12 +79,12 @@ static void line_write(struct json_writer *w, const struct op *op, const struct 
 		json_put_string(w, "to", loss->to_code);
 	if (op->outcome == LOSES_TOO_MANY)
 		json_put_int(w, "backorderable", loss->found);
-	if (op->outcome == INVALID && waits_nowhere(op, line))
+	if (op->outcome == INVALID && waits_nowhere(line))
 		json_put_string(w, "to", NOWHERE_RULE);
 	else if (op->outcome == INVALID)
 		json_put_string(w, "as_of", AHEAD_RULE);
-	if (op->move.kind == STOCKTAKE && (op->outcome == COUNT_MISMATCH || op->outcome == SHORT)) {
-		count_write(w, op, line, &op->move.counted[line - op->lines]);
+	if (op_moves(op, COUNTED) && (op->outcome == COUNT_MISMATCH || op->outcome == SHORT)) {
+		count_write(w, op, line);
 	} else if (op->outcome == SHORT) {
 		json_put_int(w, "requested", line_takes(op, line));
 		json_put_int(w, "available", line->available);
@@ -106,7 +105,7 @@ void movement_fault_write(struct json_writer *w, const struct op *op, size_t i)
 static void refused_write(struct json_writer *w, void *arg)
 {
 	const struct op *op = arg;
-	size_t           count = ends_are_wrong(op) ? op->move.parts_count : op->lines_count;
+	size_t           count = ends_are_wrong(op) ? op->move.transfers_count : op->lines_count;
 
 	if (!names_lines(op->outcome))
 		return;
@@ -139,11 +138,11 @@ static void reply_malformed(struct request *r, const struct op *op)
 
 	while (!movement_faulty(op, i))
 		i++;
-	if (waits_nowhere(op, &op->lines[i])) {
-		snprintf(field, sizeof(field), "lines[%u].to", line_loss(op, &op->lines[i])->sent);
+	if (waits_nowhere(&op->lines[i])) {
+		snprintf(field, sizeof(field), "lines[%u].to", op->lines[i].loss->sent);
 		reply_invalid(r, field, NOWHERE_RULE);
 	} else {
-		snprintf(field, sizeof(field), "lines[%u].as_of", op->move.counted[i].sent);
+		snprintf(field, sizeof(field), "lines[%u].as_of", op->lines[i].count->sent);
 		reply_invalid(r, field, AHEAD_RULE);
 	}
 }
@@ -169,7 +168,7 @@ static void movement_answer_request(struct request *r)
 	struct op   *op = r->ops[0];
 	enum outcome outcome = request_outcome(r, 0);
 
-	if (outcome == OUTCOME_OK && op->move.kind == ARRIVAL)
+	if (outcome == OUTCOME_OK && op_moves(op, BOOKS))
 		arrival_wait(r, movement_reply);
 	else if (!losses_go_on(r, outcome, movement_answer_request))
 		movement_reply(r, op, outcome);
@@ -177,8 +176,18 @@ static void movement_answer_request(struct request *r)
 
 /* ---- movements: reading */
 
-static const char *const        kinds[] = {"receipt", "adjustment", "return", "count", "transfer", "arrival", NULL};
-static const enum movement_kind kind_of[] = {RECEIPT, ADJUSTMENT, RETURN, STOCKTAKE, TRANSFER, ARRIVAL};
+#define OWN(...)
+static const char *const kinds[] = {
+#define X(name, number, word, traits) word,
+#include "engine/movement_kinds.def"
+#undef X
+	NULL};
+#define OWN(...)
+static const enum movement_kind kind_of[] = {
+#define X(name, ...) name,
+#include "engine/movement_kinds.def"
+#undef X
+};
 
 /* True: promised units go, too, where too little is left. */
 static bool read_loss(struct json_reader *line, const char **to, size_t *to_len)
@@ -195,31 +204,31 @@ static bool read_loss(struct json_reader *line, const char **to, size_t *to_len)
 
 static void read_line(struct json_reader *line, struct op *op, enum movement_kind kind)
 {
-	const char  *sku = "", *location = NULL, *to = NULL;
-	size_t       sku_len = 0, location_len = 0, to_len = 0;
-	int64_t      qty = 0, expected = -1, as_of = TIME_NONE;
-	bool         loses = false;
-	struct line *added;
+	const char *sku = "", *location = NULL, *to = NULL;
+	size_t      sku_len = 0, location_len = 0, to_len = 0;
+	int64_t     qty = 0, expected = -1, as_of = TIME_NONE;
+	bool        counted = movement_is(kind, COUNTED), loses = false;
 
 	json_code(line, "sku", JSON_REQUIRED, SKU_MAX, &sku, &sku_len);
 	json_code(line, "location", JSON_OPTIONAL, LOCATION_MAX, &location, &location_len);
-	if (kind == STOCKTAKE || kind == ADJUSTMENT)
+	if (movement_is(kind, MAY_LOSE))
 		loses = read_loss(line, &to, &to_len);
-	if (kind == STOCKTAKE) {
+	if (counted) {
 		json_int(line, "counted", JSON_REQUIRED, 0, QTY_MAX, &qty);
 		json_int(line, "expected", JSON_OPTIONAL, 0, QTY_MAX, &expected);
 		json_time(line, "as_of", JSON_OPTIONAL, &as_of);
 	} else {
-		json_int(line, "qty", JSON_REQUIRED, kind == ADJUSTMENT ? -LINE_UNITS_MAX : 1, LINE_UNITS_MAX, &qty);
-		if (kind == ADJUSTMENT && qty == 0)
+		bool is_signed = movement_is(kind, SIGNED);
+
+		json_int(line, "qty", JSON_REQUIRED, is_signed ? -LINE_UNITS_MAX : 1, LINE_UNITS_MAX, &qty);
+		if (is_signed && qty == 0)
 			json_refuse(line, "qty", "must not be 0");
 	}
 	if (line->failed)
 		return;
-	added = op_line(op, sku, sku_len, location, location_len, qty);
-	added->expected = expected;
-	if (kind == STOCKTAKE)
-		op_counted(op, as_of == TIME_NONE ? 0 : as_of ? as_of : -1);
+	op_line(op, sku, sku_len, location, location_len, qty);
+	if (counted)
+		op_counted(op, expected, as_of == TIME_NONE ? 0 : as_of ? as_of : -1);
 	if (loses)
 		op_lose(op, to, to_len);
 }
@@ -249,15 +258,16 @@ static void read_transfer(struct json_reader *line, struct op *op)
 
 struct op *movement_new(enum movement_kind kind, size_t count, size_t more)
 {
-	size_t lines = movement_has_ends(kind) ? 2 * count : count;
-	size_t row = movement_has_ends(kind) ? sizeof(struct transfer) : kind == STOCKTAKE ? sizeof(struct counted) : 0;
+	bool       has_ends = movement_is(kind, HAS_ENDS), counted = movement_is(kind, COUNTED);
+	size_t     lines = has_ends ? 2 * count : count;
+	size_t     row = has_ends ? sizeof(struct transfer) : counted ? sizeof(struct counted) : 0;
 	struct op *op =
 		op_new(OP_MOVE, lines, lines * (SKU_MAX + LOCATION_MAX + 2) + 2 * (NOTE_MAX + 1) + more + count * row);
 
 	op->move.kind = kind;
-	if (movement_has_ends(kind))
+	if (has_ends)
 		op_transfers(op, count);
-	if (kind == STOCKTAKE)
+	if (counted)
 		op_counts(op, count);
 	return op;
 }
@@ -277,13 +287,13 @@ static struct op *read_movement(struct json_reader *in)
 	json_word(in, "kind", JSON_REQUIRED, kinds, &kind);
 	reason = json_note(in, "reason", &reason_len);
 	reference = json_note(in, "reference", &reference_len);
-	if (kind_of[kind] == RETURN)
+	if (movement_is(kind_of[kind], NAMES_ORDER))
 		json_code(in, "order_id", JSON_OPTIONAL, ID_MAX, &order_id, &order_len);
 	count = json_array(in, "lines", 1, LINES_MAX, &element);
 	op = movement_new(kind_of[kind], count, order_len + 1);
 	for (size_t i = 0; i < count && !in->failed; i++) {
 		element = json_array_object(in, "lines", i, element, &line);
-		if (movement_has_ends(op->move.kind))
+		if (op_moves(op, HAS_ENDS))
 			read_transfer(&line, op);
 		else
 			read_line(&line, op, op->move.kind);
@@ -292,12 +302,12 @@ static struct op *read_movement(struct json_reader *in)
 	if (!in->failed) {
 		memcpy(op->id, id, id_len);
 		op->move.reason = reason ? op_text(op, reason, reason_len) : NULL;
-		op->move.reference = reference ? op_text(op, reference, reference_len) : NULL;
+		op->reference = reference ? op_text(op, reference, reference_len) : NULL;
 		op->other_id = order_id ? op_text(op, order_id, order_len) : NULL;
 		op_seal(op, &twins);
-		if (twins > 0 && op->move.kind == STOCKTAKE)
+		if (twins > 0 && op_moves(op, COUNTED))
 			json_refuse(in, "lines", "names a sku and location twice: each is counted once");
-		else if (twins > 0 && op->move.losses)
+		else if (twins > 0 && op->losses)
 			json_refuse(in, "lines", "names a sku and location twice, and one of them may be short");
 	}
 	if (json_end(in))

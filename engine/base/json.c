@@ -575,14 +575,18 @@ void json_put_int(struct json_writer *w, const char *key, int64_t n)
 
 void json_put_bool(struct json_writer *w, const char *key, bool b)
 {
+	json_put_json(w, key, b ? "true" : "false");
+}
+
+void json_put_json(struct json_writer *w, const char *key, const char *json)
+{
 	write_key(w, key);
-	text_add(w->to, b ? "true" : "false");
+	text_add(w->to, json);
 }
 
 void json_put_null(struct json_writer *w, const char *key)
 {
-	write_key(w, key);
-	text_add(w->to, "null");
+	json_put_json(w, key, "null");
 }
 
 void json_put_time(struct json_writer *w, const char *key, int64_t ms)

@@ -122,6 +122,7 @@ void json_put_string(struct json_writer *w, const char *key, const char *s); /* 
 void json_put_bytes(struct json_writer *w, const char *key, const char *s, size_t len);
 void json_put_int(struct json_writer *w, const char *key, int64_t n);
 void json_put_bool(struct json_writer *w, const char *key, bool b);
+void json_put_json(struct json_writer *w, const char *key, const char *json); /* a value that is JSON already */
 void json_put_null(struct json_writer *w, const char *key);
 void json_put_time(struct json_writer *w, const char *key, int64_t ms); /* time_write in quotes */
 

@@ -55,6 +55,28 @@ void *mem_reach(void *list, size_t count, size_t *max, size_t size)
 	return mem_resize(list, *max * size);
 }
 
+size_t mem_join(void *list, size_t count, size_t size, int (*order)(const void *a, const void *b),
+                void (*add)(void *sum, const void *one))
+{
+	char  *last = list, *one = list;
+	size_t kept = count > 0;
+
+	if (count > 1)
+		qsort(list, count, size, order);
+	for (size_t i = 1; i < count; i++) {
+		one += size;
+		if (order(last, one) != 0) {
+			last += size;
+			kept++;
+			if (last != one)
+				memcpy(last, one, size);
+		} else if (add) {
+			add(last, one);
+		}
+	}
+	return kept;
+}
+
 char *mem_copy(const char *text)
 {
 	size_t size = text ? strlen(text) + 1 : 0;

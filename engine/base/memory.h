@@ -15,5 +15,9 @@ _Noreturn void mem_end(void);
 void mem_return_large(void);
 /* Makes room for one more element of `size` in a list of `count` with room for *max. */
 void *mem_reach(void *list, size_t count, size_t *max, size_t size);
+/* Sorts a list by `order` and makes one element of those that are equal: `add` adds `one` to the first; NULL: the first
+ * is enough. Returns how many elements are left. */
+size_t mem_join(void *list, size_t count, size_t size, int (*order)(const void *a, const void *b),
+                void (*add)(void *sum, const void *one)) MUST_CHECK;
 
 #endif

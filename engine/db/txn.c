@@ -263,6 +263,14 @@ enum db_result txn_commit(struct txn *t, enum txn_verdict *verdict)
 	return t->result;
 }
 
+enum db_result txn_commit_or_retry(struct txn *t)
+{
+	enum txn_verdict verdict;
+	enum db_result   result = txn_commit(t, &verdict);
+
+	return result == DB_OK && verdict != TXN_DONE ? DB_RETRY : result;
+}
+
 void txn_fini(struct txn *t)
 {
 	text_fini(&t->sql);

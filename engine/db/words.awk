@@ -1,13 +1,17 @@
 # words.awk - for sql.awk: what stands in braces in .sql files. Lists (.def) come first:
-#   X(NAME, 2, "word", ..)          {word} becomes 2
+#   X(NAME, 2, "word", ..)          {word} becomes 2, and {LIST} of LIST.def 'word', .. (or OWN(..), as X)
 #   X(type member, member, TEXT, r.column)   of NAME.def: {NAME_columns} lists the columns
 #   X(TEXT, name)                   of fill.def: {name} is filled in when the statement is sent
 # and then .sql files with pieces:
 #   -- piece: NAME                  a text that stands in others as {NAME}; comment lines are dropped, white space is folded
 FILENAME ~ /\.def$/ {
-	if (/^X\([A-Z_]+, *[0-9]+, *"[a-z]+"/) {
+	list = FILENAME
+	sub(/.*\//, "", list)
+	sub(/\.def$/, "", list)
+	if (/^(X|OWN)\([A-Z_]+, *[0-9]+, *"[a-z]+"/) {
 		split($0, part, /[(,"][ "]*/)
 		word["{" part[4] "}"] = part[3]
+		piece_add("{" list "}", "'" part[4] "'")
 	}
 	if (/^X\((NUMBER|TIME|TEXT), *[a-z_]+\)/) {
 		split($0, part, /[(,)] */)
@@ -18,11 +22,7 @@ FILENAME ~ /\.def$/ {
 		sub(/ *\/\*.*$/, "", column)
 		sub(/\)$/, "", column)
 		sub(/^.*(CODE|NUMBER|HASH|TIME|TEXT), */, "", column)
-		list = FILENAME
-		sub(/.*\//, "", list)
-		sub(/\.def$/, "_columns", list)
-		list = "{" list "}"
-		pieces[list] = pieces[list] (pieces[list] == "" ? "" : ", ") column
+		piece_add("{" list "_columns}", column)
 	}
 	next
 }
@@ -37,6 +37,9 @@ piece != "" {
 		sub(/^./, " &")
 	pieces[piece] = pieces[piece] $0
 	next
+}
+function piece_add(hole, text) {
+	pieces[hole] = pieces[hole] (pieces[hole] == "" ? "" : ", ") text
 }
 # The text with every hole of `words` filled.
 function filled(text, words,    hole, at, out) {

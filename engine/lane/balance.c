@@ -195,8 +195,8 @@ static void quotas_meet(struct lane *l)
 		const struct reservation *found = op->found;
 
 		if (op->kind == OP_RESERVE && !found &&
-		    !(b->guard_alone && op->reserve.customer && op->reserve.mode != BEST_EFFORT))
-			lines_limited(b->quotas, op->reserve.customer, op->lines, op->lines_count);
+		    !(b->guard_alone && op->customer && op->reserve.mode != BEST_EFFORT))
+			lines_limited(b->quotas, op->customer, op->lines, op->lines_count);
 		if (op->kind == OP_CONFIRM && op->change.reacquire && found && found->customer &&
 		    reservation_reads(found) == EXPIRED)
 			lines_limited(b->quotas, found->customer, found->lines, found->lines_count);
@@ -277,7 +277,7 @@ void balances_meet(struct lane *l)
 		struct op          *op = b->ops[i];
 		struct reservation *touched = b->needs & NEEDS_ROW ? op_touches(op) : NULL;
 
-		for (size_t k = 0; !op_traits[op->kind].divides && k < op->lines_count; k++)
+		for (size_t k = 0; !op_trait(op)->divides && k < op->lines_count; k++)
 			balance_enter(l, &op->lines[k], true);
 		for (size_t k = 0; touched && k < touched->lines_count; k++)
 			balance_enter(l, &touched->lines[k], op->kind == OP_CONFIRM);

@@ -46,7 +46,7 @@ void blocked_close(struct lane *l)
 /* False: the slot of this stored line stays as it is, because a split takes units of other lines. */
 static bool line_is_taken(const struct op *op, const struct line *stored)
 {
-	return !op_traits[op->kind].divides ||
+	return !op_trait(op)->divides ||
 	       bsearch(stored, op->lines, op->lines_count, sizeof(op->lines[0]), line_order) != NULL;
 }
 
@@ -96,7 +96,7 @@ static bool lines_walk(struct lane *l, const struct op *op, const struct line *l
 static bool slots_walk(struct lane *l, const struct op *op, bool notes)
 {
 	const struct reservation *touched = op_touches(op);
-	bool                      divides = op_traits[op->kind].divides;
+	bool                      divides = op_trait(op)->divides;
 	bool                      locked = lines_walk(l, op, op->lines, divides ? 0 : op->lines_count, false, notes);
 
 	return (touched && lines_walk(l, op, touched->lines, touched->lines_count, true, notes)) || locked;
@@ -136,7 +136,7 @@ static void ids_list(struct lane *l, bool movements)
 	for (size_t i = 0; i < l->batch.count; i++) {
 		const struct op *op = l->batch.ops[i];
 
-		if (op->writes && op_traits[op->kind].makes && op_traits[op->kind].of_movement == movements)
+		if (op->writes && op_trait(op)->makes && op_trait(op)->of_movement == movements)
 			values_row(&l->rows, V_TEXT(op->id));
 	}
 }

@@ -2,22 +2,18 @@
 #include "engine/lane/codes.h"
 #include "engine/past.h"
 #include "engine/write/fence.h"
+#include "engine/write/movement.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static void code_read(void *arg, const struct db_row *row)
-{
-	catalogue_sku_enter(arg, (uint32_t)db_int(row, 1), db_word(row, 0), row->len[0]);
-}
 
 /* Finds where those wait who lose units; true: the catalogue lacks such a location. */
 static bool losses_lack(struct lane *l, struct op *op)
 {
 	bool lacks = false;
 
-	for (size_t k = 0; op->kind == OP_MOVE && op->move.losses && k < op->lines_count; k++) {
-		struct loss *loss = line_loss(op, &op->lines[k]);
+	for (size_t k = 0; op->losses && k < op->lines_count; k++) {
+		struct loss *loss = op->lines[k].loss;
 
 		if (!loss)
 			continue;
@@ -39,7 +35,7 @@ static bool lines_resolve(struct lane *l)
 
 	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++)
-		for (size_t k = 0; !op_traits[l->batch.ops[i]->kind].divides && k < l->batch.ops[i]->lines_count; k++) {
+		for (size_t k = 0; !op_trait(l->batch.ops[i])->divides && k < l->batch.ops[i]->lines_count; k++) {
 			struct line *line = &l->batch.ops[i]->lines[k];
 
 			if (!line->sku && !(line->sku = catalogue_sku(l->catalogue, line->sku_code)))
@@ -62,8 +58,8 @@ static void numbers_forget(struct op *op, unsigned past)
 	}
 	if (op->past != 0)
 		op_unread(op);
-	if (op->kind == OP_MOVE && op->move.losses)
-		losses_forget(op->move.losses);
+	if (op->losses)
+		losses_forget(op->losses);
 	op->past = past;
 }
 
@@ -77,7 +73,7 @@ enum db_result codes_resolve(struct lane *l)
 			numbers_forget(l->batch.ops[i], l->past);
 	lacks = lines_resolve(l);
 	if (l->rows.count > 0)
-		result = lane_ask(l, SKU_FIND, &(struct fill){.rows = &l->rows}, code_read, l->catalogue);
+		result = lane_ask(l, SKU_FIND, &(struct fill){.rows = &l->rows}, sku_row_read, l->catalogue);
 	if (result == DB_OK && lacks) {
 		outbox_send(&l->outbox);
 		result = past_locations(l->db, l->catalogue);
@@ -89,13 +85,13 @@ enum db_result codes_resolve(struct lane *l)
 
 static bool makes_sku(const struct op *op, const struct line *line)
 {
-	return op->kind == OP_MOVE && op->move.kind == RECEIPT && !line->sku;
+	return !line->sku && op_moves(op, MAKES_SKUS);
 }
 
 static bool makes_location(const struct op *op, const struct line *line)
 {
-	return op->kind == OP_MOVE && line->qty >= 0 && !line->location &&
-	       (!movement_has_ends(op->move.kind) || line->expected == 0);
+	return !line->location && op_trait(op)->of_movement && line->qty >= 0 &&
+	       (op->move.transfers_count == 0 || line->expected == 0);
 }
 
 /* Lists in l->rows the codes that new movements make. A movement that is refused later may leave a name behind, which
@@ -128,34 +124,9 @@ bool op_makes_codes(const struct op *op)
 	return false;
 }
 
-static void total_add(void *arg, const struct db_row *row)
+static void total_read(void *arg, const struct db_row *row)
 {
-	struct lane *l = arg;
-
-	for (size_t i = 0; i < l->batch.count; i++)
-		for (size_t k = 0; k < l->batch.ops[i]->lines_count; k++) {
-			struct line *line = &l->batch.ops[i]->lines[k];
-
-			if (line->sku && sku_id(line->sku) == (uint32_t)db_int(row, 0))
-				line->reserved += db_int(row, 2) + db_int(row, 3);
-		}
-}
-
-/* The lines of such a sku are at fault. */
-static bool passes_limit(struct op *op)
-{
-	bool passes = false;
-
-	for (size_t k = 0; k < op->lines_count; k++) {
-		int64_t total = op->lines[k].reserved;
-
-		for (size_t i = 0; i < op->lines_count && op->lines[k].sku; i++)
-			if (op->lines[i].sku == op->lines[k].sku)
-				total += op->lines[i].qty;
-		op->lines[k].fault = total > QTY_MAX;
-		passes |= op->lines[k].fault;
-	}
-	return passes;
+	share_add(arg, (uint32_t)db_int(row, 0), 0, 0, db_int(row, 2) + db_int(row, 3), 0);
 }
 
 static bool makes_skus(const struct op *op)
@@ -166,20 +137,27 @@ static bool makes_skus(const struct op *op)
 	return false;
 }
 
-/* line->reserved is scratch here: the total of the line's sku. */
-static enum db_result receipts_sum(struct lane *l)
+/* Reads the totals of the skus that such receipts name. */
+static enum db_result totals_ask(struct lane *l, struct shares *totals)
 {
+	enum db_result result;
+
+	totals->count = 0;
 	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
 
 		for (size_t k = 0; makes_skus(op) && !op->move.found && k < op->lines_count; k++) {
-			op->lines[k].reserved = 0;
+			op->lines[k].granted = op->lines[k].qty;
 			if (op->lines[k].sku)
 				values_row(&l->rows, V_INT(sku_id(op->lines[k].sku)));
 		}
 	}
-	return l->rows.count ? lane_ask(l, STOCK_TOTALS, &(struct fill){.rows = &l->rows}, total_add, l) : DB_OK;
+	if (l->rows.count == 0)
+		return DB_OK;
+	result = lane_ask(l, STOCK_TOTALS, &(struct fill){.rows = &l->rows}, total_read, totals);
+	shares_sum(totals);
+	return result;
 }
 
 /* Refuses a receipt that names new skus and would pass the limit with a known one, before its new skus are made: a sku
@@ -187,20 +165,23 @@ static enum db_result receipts_sum(struct lane *l)
 static enum db_result receipts_limit(struct lane *l)
 {
 	enum db_result result = DB_OK;
+	struct shares  totals = {0};
 	bool           over = true;
 
 	for (int look = 0; look < 2 && over && result == DB_OK; look++) {
-		result = receipts_sum(l);
+		result = totals_ask(l, &totals);
 		over = false;
 		for (size_t i = 0; i < l->batch.count; i++) {
 			struct op *op = l->batch.ops[i];
 
-			if (op->kind != OP_MOVE)
+			if (!op_trait(op)->of_movement)
 				continue;
-			op->move.over_limit = makes_skus(op) && passes_limit(op) && (look == 0 || op->move.over_limit);
+			op->move.over_limit = makes_skus(op) && movement_passes_limit(op, &totals) &&
+			                      (look == 0 || op->move.over_limit);
 			over |= op->move.over_limit;
 		}
 	}
+	shares_fini(&totals);
 	return result;
 }
 

@@ -359,7 +359,7 @@ static enum outcome move_decide(struct batch *b, struct op *op)
 		line->available = p ? p->left : 0;
 		line->granted = line->qty;
 		line->fault = line->available < line_takes(op, line) &&
-		              ((op->move.kind != ARRIVAL && !line_loss(op, line)) ||
+		              ((!op_moves(op, BOOKS) && !line->loss) ||
 		               !line->location); /* orders may have what arrives, or is lost */
 		if (line->fault)
 			out = SHORT;

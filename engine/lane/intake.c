@@ -19,9 +19,9 @@ enum {
 	LOCKED_MS = 4000, /* longest wait of an operation for a row that somebody outside holds */
 	PARKED_MS = 100,  /* longest pause between tries of a parked operation; the first pause is shorter: */
 	PARKED_MIN_MS = 10,
-	APART_MS = 400,   /* .. longest pause of an operation that is tried by itself */
-	CONFLICT_MS = 30, /* .. its pause behind a conflict, which is over sooner than a lock */
-	SPREAD_MS = 13,   /* from one lane's looks to the next one's: at one time they would see each other's */
+	APART_MS = 400,       /* .. longest pause of an operation that is tried by itself */
+	CONFLICT_MS = 30,     /* .. its pause behind a conflict, which is over sooner than a lock */
+	SPREAD_MS = 13,       /* from one lane's looks to the next one's: at one time they would see each other's */
 	PARKED_IDS = 1 << 16, /* places for the ids of parked operations: few of thousands share one */
 };
 
@@ -235,7 +235,7 @@ static int parked_wait_ms(const struct lane *l)
 
 static bool op_names(const struct op *op, bool movement, const char *id)
 {
-	return (op_traits[op->kind].of_movement == movement && strcmp(op->id, id) == 0) ||
+	return (op_trait(op)->of_movement == movement && strcmp(op->id, id) == 0) ||
 	       (op->other_id && !movement && strcmp(op->other_id, id) == 0);
 }
 
@@ -245,7 +245,7 @@ static bool parked_names(struct lane *l, const struct op *op)
 	if (*parked_id(l, op->id_hash) == 0 && (!op->other_id || *parked_id(l, op_id_hash(false, op->other_id)) == 0))
 		return false;
 	for (const struct op *p = l->intake->parked; p; p = p->next)
-		if (p->turn < op->turn && (op_names(p, op_traits[op->kind].of_movement, op->id) ||
+		if (p->turn < op->turn && (op_names(p, op_trait(op)->of_movement, op->id) ||
 		                           (op->other_id && op_names(p, false, op->other_id))))
 			return true;
 	return false;
@@ -363,14 +363,12 @@ static size_t op_bytes(const struct op *op)
 {
 	size_t bytes = 400 + 80 * op->lines_count;
 
-	if (op->kind == OP_RESERVE && op->reserve.reference)
-		bytes += 2 * strlen(op->reserve.reference);
-	if (op->kind == OP_RESERVE && op->reserve.customer)
-		bytes += (2 * strlen(op->reserve.customer) + 40) * (op->lines_count + 1);
+	if (op->reference)
+		bytes += 2 * strlen(op->reference);
+	if (op->customer)
+		bytes += (2 * strlen(op->customer) + 40) * (op->lines_count + 1);
 	if (op->kind == OP_MOVE && op->move.reason)
 		bytes += 2 * strlen(op->move.reason);
-	if (op->kind == OP_MOVE && op->move.reference)
-		bytes += 2 * strlen(op->move.reference);
 	return bytes;
 }
 

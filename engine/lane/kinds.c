@@ -1,8 +1,6 @@
 /* kinds.c - see kinds.h. */
 #include "engine/lane/kinds.h"
 
-#include <string.h>
-
 /* Units are neither reserved nor acquired anew where they lie aside, not even from one place of several. */
 bool line_is_for_sale(const struct line *line)
 {
@@ -30,18 +28,10 @@ enum outcome places_decide(struct op *op)
 	return out;
 }
 
-static const struct location *place_of(const struct op *op, const char *code)
-{
-	for (size_t i = 0; i < op->lines_count; i++)
-		if (op->lines[i].location && strcmp(op->lines[i].location_code, code) == 0)
-			return op->lines[i].location;
-	return NULL;
-}
-
 /* Units go from house to house, or from promise to promise; what arrives, from a promise to where it is for sale. */
-static bool ends_fit(enum movement_kind kind, const struct location *from, const struct location *to)
+static bool ends_fit(bool books, const struct location *from, const struct location *to)
 {
-	if (kind == ARRIVAL)
+	if (books)
 		return (!from || !location_in_house(from)) && (!to || location_sells(to));
 	return !from || !to || location_in_house(from) == location_in_house(to);
 }
@@ -50,20 +40,24 @@ static enum outcome ends_decide(struct op *op)
 {
 	enum outcome out = OUTCOME_OK;
 
-	for (unsigned i = 0; i < op->move.parts_count; i++) {
-		struct transfer       *t = &op->move.transfers[i];
-		const struct location *from = place_of(op, t->from_code), *to = place_of(op, t->to_code);
+	for (size_t i = 0; i < op->move.transfers_count; i++) {
+		struct transfer *t = &op->move.transfers[i];
 
-		t->fault = !ends_fit(op->move.kind, from, to);
+		t->fault = !ends_fit(op_moves(op, BOOKS), op->lines[t->from_line].location,
+		                     op->lines[t->to_line].location);
 		if (t->fault)
 			out = WRONG_KIND;
 	}
 	return out;
 }
 
-/* Who loses units waits for others at a place that is not in the house. */
-static enum outcome loss_decide(const struct line *line, const struct loss *loss)
+/* Orders that lose units of the line wait for others at a location that is not in the house. */
+static enum outcome loss_decide(const struct line *line)
 {
+	const struct loss *loss = line->loss;
+
+	if (!loss)
+		return OUTCOME_OK;
 	if (!loss->to)
 		return loss->to_code[0] ? UNKNOWN_LOCATION : INVALID;
 	return location_in_house(loss->to) || (line->location && !location_sells(line->location)) ? WRONG_KIND
@@ -76,17 +70,13 @@ static enum outcome losses_decide(struct op *op)
 	enum outcome out = OUTCOME_OK;
 
 	for (size_t i = 0; i < op->lines_count; i++) {
-		const struct loss *loss = line_loss(op, &op->lines[i]);
-		enum outcome       of = loss ? loss_decide(&op->lines[i], loss) : OUTCOME_OK;
+		enum outcome of = loss_decide(&op->lines[i]);
 
 		if (of == INVALID || (of != OUTCOME_OK && (out == OUTCOME_OK || (out != INVALID && of < out))))
 			out = of;
 	}
-	for (size_t i = 0; out != OUTCOME_OK && i < op->lines_count; i++) {
-		const struct loss *loss = line_loss(op, &op->lines[i]);
-
-		op->lines[i].fault = loss && loss_decide(&op->lines[i], loss) == out;
-	}
+	for (size_t i = 0; out != OUTCOME_OK && i < op->lines_count; i++)
+		op->lines[i].fault = loss_decide(&op->lines[i]) == out;
 	return out;
 }
 
@@ -95,17 +85,16 @@ enum outcome moved_places_decide(struct op *op)
 {
 	enum outcome out = OUTCOME_OK;
 
-	if (movement_has_ends(op->move.kind))
+	if (op->move.transfers_count > 0)
 		return ends_decide(op);
 	for (size_t i = 0; i < op->lines_count; i++) {
 		struct line *line = &op->lines[i];
 
-		line->fault = (op->move.kind == RETURN || op->move.kind == STOCKTAKE) && line->location &&
-		              !location_in_house(line->location);
+		line->fault = op_moves(op, IN_HOUSE) && line->location && !location_in_house(line->location);
 		if (line->fault)
 			out = WRONG_KIND;
 	}
-	return out == OUTCOME_OK && op->move.losses ? losses_decide(op) : out;
+	return out == OUTCOME_OK && op->losses ? losses_decide(op) : out;
 }
 
 enum outcome waits_decide(struct line *lines, size_t count)

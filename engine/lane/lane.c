@@ -60,7 +60,7 @@ static void batch_mark_known(struct lane *l)
 		op->may_exist |= op->exclusive || op->other_id || (op->needs & NEEDS_HOLD && op_is_over_held(op)) ||
 		                 l->recents[(op->id_hash >> 1) % RECENTS] == op->id_hash ||
 		                 (op->kind == OP_MOVE && op_makes_codes(op));
-		op->lookup_due = op->may_exist || !op_traits[op->kind].makes;
+		op->lookup_due = op->may_exist || !op_trait(op)->makes;
 		l->batch.needs |= op->lookup_due ? NEEDS_LOOK : 0;
 		l->batch.needs |= op->found || op->other ? NEEDS_ROW | NEEDS_QUEUE : 0; /* of a round before */
 	}
@@ -230,7 +230,7 @@ static enum db_result quotas_make_sure(struct lane *l)
 	bool           refused = false;
 
 	for (size_t i = 0; b->guard_alone && i < b->count; i++)
-		refused |= op_is_refused(b->ops[i]) && b->ops[i]->kind == OP_RESERVE && b->ops[i]->reserve.customer;
+		refused |= op_is_refused(b->ops[i]) && b->ops[i]->customer;
 	if (!refused)
 		return DB_OK;
 	b->guard_alone = false;
@@ -388,7 +388,7 @@ static void batch_answer(struct lane *l, int64_t now)
 			l->recents[(op->id_hash >> 1) % RECENTS] = op->id_hash;
 		if (op->outcome == BUSY)
 			unknown_tell(op);
-		if (op_traits[op->kind].of_movement)
+		if (op_trait(op)->of_movement)
 			movement_answer(op, now);
 		else
 			reservation_answer(op, now);

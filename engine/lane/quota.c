@@ -41,19 +41,15 @@ void quota_enter(struct quotas *q, const char *customer, uint32_t sku_id)
 }
 
 /* Of equal ones the one that was read stays. */
+static void quota_join(void *first, const void *other)
+{
+	if (((const struct quota *)other)->read_seq > 0)
+		*(struct quota *)first = *(const struct quota *)other;
+}
+
 void quotas_sort(struct quotas *q)
 {
-	size_t kept = 0;
-
-	if (q->count > 0)
-		qsort(q->list, q->count, sizeof(q->list[0]), quota_order);
-	for (size_t i = 0; i < q->count; i++) {
-		if (kept == 0 || quota_order(&q->list[kept - 1], &q->list[i]) != 0)
-			q->list[kept++] = q->list[i];
-		else if (q->list[i].read_seq > 0)
-			q->list[kept - 1] = q->list[i];
-	}
-	q->count = kept;
+	q->count = mem_join(q->list, q->count, sizeof(q->list[0]), quota_order, quota_join);
 }
 
 void quotas_begin(struct quotas *q)
@@ -96,7 +92,7 @@ static int64_t units_kept(const struct op *op, uint32_t sku)
 	const struct reservation *old = op->other;
 	int64_t                   units = 0;
 
-	if (!old || !old->customer || strcmp(old->customer, op->reserve.customer) != 0)
+	if (!old || !old->customer || strcmp(old->customer, op->customer) != 0)
 		return 0;
 	for (size_t i = 0; i < old->lines_count; i++)
 		units += sku_id(old->lines[i].sku) == sku ? old->lines[i].qty : 0;
@@ -145,11 +141,11 @@ enum outcome quotas_judge(struct quotas *q, struct op *op)
 
 	if (q->count == 0)
 		return OUTCOME_OK;
-	if (!op->reserve.customer)
+	if (!op->customer)
 		return quotas_require(q, op);
 	for (size_t i = 0, end; i < op->lines_count; i = end) {
 		uint32_t      sku = sku_id(op->lines[i].sku);
-		struct quota *quota = quota_find(q, op->reserve.customer, sku);
+		struct quota *quota = quota_find(q, op->customer, sku);
 		int64_t       kept = units_kept(op, sku);
 
 		end = group_end(op->lines, op->lines_count, i);
@@ -170,9 +166,9 @@ static struct quota *quota_bound(const struct quotas *q, const struct op *op, co
 {
 	struct quota *quota;
 
-	if (q->count == 0 || op->reserve.mode != BEST_EFFORT || !op->reserve.customer)
+	if (q->count == 0 || op->reserve.mode != BEST_EFFORT || !op->customer)
 		return NULL;
-	quota = quota_find(q, op->reserve.customer, sku_id(line->sku));
+	quota = quota_find(q, op->customer, sku_id(line->sku));
 	return binds(quota) ? quota : NULL;
 }
 
@@ -259,8 +255,8 @@ void quotas_take(struct quotas *q, const struct op *op)
 {
 	if (op->other)
 		quotas_give(q, op->other, op->other->lines, op->other->lines_count);
-	for (size_t i = 0; q->count > 0 && op->reserve.customer && i < op->lines_count; i++) {
-		struct quota *quota = quota_find(q, op->reserve.customer, sku_id(op->lines[i].sku));
+	for (size_t i = 0; q->count > 0 && op->customer && i < op->lines_count; i++) {
+		struct quota *quota = quota_find(q, op->customer, sku_id(op->lines[i].sku));
 
 		if (quota)
 			quota->left -= op->lines[i].granted;
@@ -342,7 +338,7 @@ void quotas_at_fault(const struct quotas *q, const struct op *op, void (*each)(s
 	}
 	if (op->kind != OP_RESERVE)
 		return;
-	f.customer = op->reserve.customer;
+	f.customer = op->customer;
 	for (size_t i = 0; i < op->lines_count; i++)
 		line_at_fault(&f, &op->lines[i], whole ? op->lines[i].fault : op->lines[i].limited);
 	for (size_t i = 0; i < op->choices_count; i++)

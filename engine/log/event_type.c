@@ -21,9 +21,10 @@ const struct event_trait *event_trait(enum event_type t)
 enum event_type event_of_movement(enum movement_kind k)
 {
 	static const enum event_type of[KINDS] = {
-		[RECEIPT] = EVENT_RECEIPT, [ADJUSTMENT] = EVENT_ADJUSTMENT, [RETURN] = EVENT_RETURN,
-		[STOCKTAKE] = EVENT_COUNT, [SETTLEMENT] = EVENT_SETTLEMENT, [TRANSFER] = EVENT_TRANSFER,
-		[ARRIVAL] = EVENT_ARRIVAL};
+#define X(name, ...) [name] = EVENT_##name,
+#include "engine/movement_kinds.def"
+#undef X
+	};
 
 	return k < KINDS ? of[k] : 0;
 }

@@ -75,11 +75,6 @@ static void totals_put(struct totals_reader *in, int64_t read_ms)
 	free(totals);
 }
 
-static void code_read(void *arg, const struct db_row *row)
-{
-	catalogue_sku_enter(arg, (uint32_t)db_int(row, 1), db_word(row, 0), row->len[0]);
-}
-
 enum db_result skus_find(struct db *db, struct catalogue *c, struct op **ops, size_t count)
 {
 	struct values  codes = {0};
@@ -90,7 +85,7 @@ enum db_result skus_find(struct db *db, struct catalogue *c, struct op **ops, si
 			if (!catalogue_sku(c, ops[i]->lines[k].sku_code))
 				values_row(&codes, V_TEXT(ops[i]->lines[k].sku_code));
 	if (codes.count > 0)
-		result = db_ask(db, SKU_FIND, &(struct fill){.rows = &codes}, code_read, c);
+		result = db_ask(db, SKU_FIND, &(struct fill){.rows = &codes}, sku_row_read, c);
 	values_fini(&codes);
 	return result;
 }

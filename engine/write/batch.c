@@ -33,7 +33,7 @@ static bool entry_is(const struct batch *b, unsigned entry, bool movement, const
 	const struct op *op = b->ops[(entry - 1) / 2];
 	bool             own = entry % 2;
 
-	return (own && op_traits[op->kind].of_movement) == movement && strcmp(own ? op->id : op->other_id, id) == 0;
+	return (own && op_trait(op)->of_movement) == movement && strcmp(own ? op->id : op->other_id, id) == 0;
 }
 
 static uint16_t *id_place(const struct batch *b, bool movement, const char *id, uint64_t hash)
@@ -59,7 +59,7 @@ struct op *batch_find(const struct batch *b, bool movement, const char *id)
 
 bool batch_names(const struct batch *b, const struct op *op)
 {
-	return *id_place(b, op_traits[op->kind].of_movement, op->id, op->id_hash) != 0 ||
+	return *id_place(b, op_trait(op)->of_movement, op->id, op->id_hash) != 0 ||
 	       (op->other_id && *other_place(b, op) != 0);
 }
 
@@ -73,7 +73,7 @@ static void id_enter(struct batch_ids *ids, uint16_t *place, size_t entry)
 void batch_name(struct batch *b, size_t at)
 {
 	const struct op *op = b->ops[at];
-	uint16_t        *place = id_place(b, op_traits[op->kind].of_movement, op->id, op->id_hash);
+	uint16_t        *place = id_place(b, op_trait(op)->of_movement, op->id, op->id_hash);
 
 	/* batch_fill ends a batch ahead of a twin, and at BATCH_OPS (l->limit). */
 	assert(at < BATCH_OPS && *place == 0);
@@ -95,11 +95,12 @@ static bool op_ends(const struct op *op)
 	return op->becomes == RELEASED || op->becomes == SETTLED;
 }
 
-static unsigned reserve_needs(const struct reserve *r)
+static unsigned reserve_needs(const struct op *op)
 {
-	bool notes = r->reference || r->customer || r->ship_after > 0 || r->waits_since > 0 || r->mode == BEST_EFFORT;
+	const struct reserve *r = &op->reserve;
+	bool notes = op->reference || op->customer || r->ship_after > 0 || r->waits_since > 0 || r->mode == BEST_EFFORT;
 
-	return NEEDS_UNITS | (notes ? NEEDS_NOTE : 0) | (r->customer ? NEEDS_BACK : 0) | (r->limited ? NEEDS_HOLD : 0);
+	return NEEDS_UNITS | (notes ? NEEDS_NOTE : 0) | (op->customer ? NEEDS_BACK : 0) | (r->limited ? NEEDS_HOLD : 0);
 }
 
 unsigned op_needs(const struct op *op)
@@ -107,7 +108,7 @@ unsigned op_needs(const struct op *op)
 	unsigned needs = NEEDS(op->kind);
 
 	if (op->kind == OP_RESERVE)
-		needs |= reserve_needs(&op->reserve);
+		needs |= reserve_needs(op);
 	if (op->kind == OP_MOVE)
 		needs |= NEEDS_UNITS | (op->other_id ? NEEDS_RETURN : 0);
 	if (op_ends(op) || (op->kind == OP_CONFIRM && op->change.reacquire))
@@ -158,8 +159,8 @@ size_t op_ended(const struct op *op, const struct line **lines)
 {
 	const struct reservation *of = op_changes(op);
 
-	*lines = op_traits[op->kind].divides ? op->lines : of->lines;
-	return op_traits[op->kind].divides ? op->lines_count : of->lines_count;
+	*lines = op_trait(op)->divides ? op->lines : of->lines;
+	return op_trait(op)->divides ? op->lines_count : of->lines_count;
 }
 
 void op_gives(const struct op *op, const struct batch *b, struct shares *s)
@@ -173,9 +174,9 @@ void op_gives(const struct op *op, const struct batch *b, struct shares *s)
 	if (op->kind == OP_CONFIRM && of->state == EXPIRED)
 		portions_raise(&s->customers, of->customer, of->lines, of->lines_count);
 	if (op->kind == OP_RESERVE && of)
-		promise_replace(s, of, op->reserve.customer, op->lines, op->lines_count, b->slot);
+		promise_replace(s, of, op->customer, op->lines, op->lines_count, b->slot);
 	else if (op->kind == OP_RESERVE)
-		portions_raise(&s->customers, op->reserve.customer, op->lines, op->lines_count);
+		portions_raise(&s->customers, op->customer, op->lines, op->lines_count);
 	if (!op_ends(op))
 		return;
 	count = op_ended(op, &lines);

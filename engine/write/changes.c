@@ -26,8 +26,8 @@ static void reserve_tell(struct text *to, const struct op *op)
 		                  &r, op->other->lines, op->other->lines_count, false);
 	}
 	reservation_held(&r, op, 0);
-	r.reference = (char *)op->reserve.reference;
-	r.customer = (char *)op->reserve.customer;
+	r.reference = (char *)op->reference;
+	r.customer = (char *)op->customer;
 	event_reservation(to, &head, &r, op->lines, op->lines_count, true);
 	if (op->becomes != CONFIRMED)
 		return;
@@ -133,24 +133,22 @@ static void move_tell(struct text *to, const struct op *op)
 	struct movement m = {.kind = op->move.kind,
 	                     .created_at = 0,
 	                     .reason = (char *)op->move.reason,
-	                     .reference = (char *)op->move.reference,
-	                     .order_id = (char *)op->other_id};
+	                     .reference = (char *)op->reference,
+	                     .order_id = (char *)op->other_id,
+	                     .transfers = op->move.transfers_count > 0 ? op->move.transfers : NULL,
+	                     .transfers_count = op->move.transfers_count};
 	size_t          count = op->lines_count;
 	struct line    *lines =
-                op->move.losses ? losses_lines(op, &count)
-				   : memcpy(mem_alloc((count + 1) * sizeof(*lines)), op->lines, count * sizeof(*lines));
+                op->losses ? losses_lines(op, &count)
+			      : memcpy(mem_alloc((count + 1) * sizeof(*lines)), op->lines, count * sizeof(*lines));
 
-	for (size_t i = 0; m.kind == ARRIVAL && i < op->lines_count; i++)
+	for (size_t i = 0; op_moves(op, BOOKS) && i < op->lines_count; i++)
 		lines[i].granted = lines[i].qty; /* what will be moved */
-	if (movement_has_ends(m.kind)) {
-		m.transfers = op->move.transfers;
-		m.transfers_count = op->move.parts_count;
-	}
 	memcpy(m.movement_id, op->id, sizeof(op->id));
 	event_movement(to, &(struct event_head){.type = event_of_movement(m.kind), .by = op->key_id}, &m, op->key_id,
 	               lines, count);
 	free(lines);
-	if (op->move.losses)
+	if (op->losses)
 		losses_tell(to, op);
 }
 

@@ -39,21 +39,18 @@ static int portion_order(const void *a, const void *b)
 	return order ? order : (x->sku_id > y->sku_id) - (x->sku_id < y->sku_id);
 }
 
+static void portion_join(void *sum, const void *one)
+{
+	struct portion       *to = sum;
+	const struct portion *from = one;
+
+	to->raised += from->raised;
+	to->lowered += from->lowered;
+}
+
 void portions_sum(struct portions *p)
 {
-	size_t kept = 0;
-
-	if (p->count > 0)
-		qsort(p->list, p->count, sizeof(p->list[0]), portion_order);
-	for (size_t i = 0; i < p->count; i++) {
-		if (kept > 0 && portion_order(&p->list[kept - 1], &p->list[i]) == 0) {
-			p->list[kept - 1].raised += p->list[i].raised;
-			p->list[kept - 1].lowered += p->list[i].lowered;
-		} else {
-			p->list[kept++] = p->list[i];
-		}
-	}
-	p->count = kept;
+	p->count = mem_join(p->list, p->count, sizeof(p->list[0]), portion_order, portion_join);
 }
 
 void portions_replace(struct portions *p, const struct reservation *of, const char *customer, const struct line *lines,

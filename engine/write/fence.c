@@ -169,8 +169,8 @@ static int64_t stamp_min(const struct batch *b)
 
 		if (changes && changes->changed >= min)
 			min = changes->changed + 1;
-		if (b->ops[i]->kind == OP_MOVE && b->ops[i]->move.losses)
-			min = losers_stamp(b->ops[i]->move.losses, min);
+		if (b->ops[i]->losses)
+			min = losers_stamp(b->ops[i]->losses, min);
 	}
 	return min;
 }

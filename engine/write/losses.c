@@ -55,7 +55,7 @@ static void locked_read(void *arg, const struct db_row *row)
 
 void losers_lock(struct lane *l, const struct op *op)
 {
-	struct losses *losses = op->move.losses;
+	struct losses *losses = op->losses;
 	struct locking in;
 
 	if (losses->losers_count == 0)
@@ -87,14 +87,22 @@ static void line_lose(struct losses *losses, struct reservation *r, const struct
 	losses->lost[losses->lost_count++] = (struct lost){r, line, line_at(r, line, loss->to), loss, qty};
 }
 
+/* The movement takes promised units of the line's sku and location; NULL: it does not. */
+static struct loss *loss_of(const struct op *op, const struct line *line)
+{
+	const struct line *of = bsearch(line, op->lines, op->lines_count, sizeof(*line), line_order);
+
+	return of ? of->loss : NULL;
+}
+
 /* False: it would lose more than there is room for; *orders counts those that lose some. */
 static bool order_loses(const struct op *op, struct reservation *r, size_t *orders)
 {
-	struct losses *losses = op->move.losses;
+	struct losses *losses = op->losses;
 	bool           loses = false;
 
 	for (size_t k = 0; k < r->lines_count; k++) {
-		struct loss *loss = line_loss(op, &r->lines[k]);
+		struct loss *loss = loss_of(op, &r->lines[k]);
 
 		if (!loss || loss->found == loss->needed || r->lines[k].qty < 1)
 			continue;
@@ -109,22 +117,23 @@ static bool order_loses(const struct op *op, struct reservation *r, size_t *orde
 
 enum outcome losers_decide(struct op *op)
 {
-	struct losses *losses = op->move.losses;
+	struct losses *losses = op->losses;
 	size_t         orders = 0;
 	bool           room = true;
 	enum outcome   out = OUTCOME_OK;
 
 	losses->lost_count = 0;
 	losses->passed = losses->missed;
-	for (size_t i = 0; i < losses->count; i++)
-		losses->list[i].found = 0;
+	for (size_t i = 0; i < op->lines_count; i++)
+		if (op->lines[i].loss)
+			op->lines[i].loss->found = 0;
 	for (size_t i = 0; i < losses->losers_count && room; i++) {
 		losses->passed |= !losses->losers[i].locked;
 		if (losses->losers[i].locked)
 			room = order_loses(op, losses->losers[i].reservation, &orders);
 	}
 	for (size_t i = 0; i < op->lines_count; i++) {
-		const struct loss *loss = line_loss(op, &op->lines[i]);
+		const struct loss *loss = op->lines[i].loss;
 
 		op->lines[i].fault = loss && loss->found < loss->needed;
 		if (op->lines[i].fault)
@@ -212,7 +221,7 @@ static void promises_grow(struct lane *l, const struct op *op, const struct shar
 
 static void backorders_insert(struct lane *l, const struct op *op)
 {
-	const struct losses *losses = op->move.losses;
+	const struct losses *losses = op->losses;
 
 	values_reset(&l->rows);
 	for (size_t i = 0; i < losses->lost_count; i++) {
@@ -227,7 +236,7 @@ static void backorders_insert(struct lane *l, const struct op *op)
 
 void losses_write(struct lane *l, const struct op *op)
 {
-	const struct losses *losses = op->move.losses;
+	const struct losses *losses = op->losses;
 	struct shares        at_to = {0};
 	struct loser       **list;
 	size_t               count;
@@ -262,8 +271,7 @@ static void lines_grow(struct line *lines, size_t *count, const struct lost *los
 		line->location_code = lost[i].loss->to->code;
 		line->granted = lost[i].qty;
 	}
-	lines_sort(lines, *count);
-	lines_join(lines, count);
+	*count = lines_join(lines, *count);
 }
 
 /* The order as it is then. Its losses are `count` from the first on. */
@@ -286,7 +294,7 @@ static void order_tell(struct text *to, const struct op *op, const struct lost *
 
 void losses_tell(struct text *to, const struct op *op)
 {
-	const struct losses *losses = op->move.losses;
+	const struct losses *losses = op->losses;
 
 	for (size_t i = 0, of = 0; i < losses->lost_count; i += of) {
 		of = 1;
@@ -298,7 +306,7 @@ void losses_tell(struct text *to, const struct op *op)
 
 struct line *losses_lines(const struct op *op, size_t *count)
 {
-	const struct losses *losses = op->move.losses;
+	const struct losses *losses = op->losses;
 	struct line         *lines = mem_alloc((op->lines_count + losses->lost_count) * sizeof(*lines));
 
 	*count = op->lines_count;
@@ -309,7 +317,7 @@ struct line *losses_lines(const struct op *op, size_t *count)
 
 void losses_answer(const struct op *op, struct movement *m)
 {
-	const struct losses *losses = op->move.losses;
+	const struct losses *losses = op->losses;
 
 	m->backorders = mem_alloc((losses->lost_count + 1) * sizeof(*m->backorders));
 	for (size_t i = 0; i < losses->lost_count; i++) {

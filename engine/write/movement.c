@@ -7,14 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool has_ends(const struct op *op)
-{
-	return op->kind == OP_MOVE && movement_has_ends(op->move.kind);
-}
-
 static bool wants_look_up(const struct op *op)
 {
-	return op_traits[op->kind].of_movement && op->lookup_due;
+	return op_trait(op)->of_movement && op->lookup_due;
 }
 
 enum db_result movements_look_up(struct lane *l)
@@ -53,7 +48,7 @@ void movement_row(struct values *rows, const struct op *op)
 {
 	values_row(rows, V_INT(op->new_id), V_TEXT(op->id), V_INT(op->move.kind),
 	           V_BYTES(op->lines_hash, sizeof(op->lines_hash)), V_NOW, V_TEXT(op->move.reason),
-	           V_TEXT(op->move.reference), op->key_id ? V_INT(op->key_id) : V_TEXT(NULL), V_TEXT(op->other_id),
+	           V_TEXT(op->reference), op->key_id ? V_INT(op->key_id) : V_TEXT(NULL), V_TEXT(op->other_id),
 	           op->other ? V_INT(op->other->reservation_id) : V_TEXT(NULL));
 }
 
@@ -63,27 +58,18 @@ void movement_line_row(struct values *rows, const struct op *op, const struct li
 	           V_INT(qty));
 }
 
-static const struct line *transfer_line(const struct op *op, const char *sku, const char *location)
-{
-	const struct line key = {.sku_code = sku, .location_code = location};
-
-	return bsearch(&key, op->lines, op->lines_count, sizeof(key), line_order);
-}
-
 void transfers_insert(struct lane *l)
 {
 	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++) {
 		const struct op *op = l->batch.ops[i];
 
-		for (size_t k = 0; op->writes && has_ends(op) && k < op->move.parts_count; k++) {
-			struct transfer   *t = &op->move.transfers[k];
-			const struct line *from = transfer_line(op, t->sku_code, t->from_code),
-					  *to = transfer_line(op, t->sku_code, t->to_code);
+		for (size_t k = 0; op->writes && op_trait(op)->of_movement && k < op->move.transfers_count; k++) {
+			struct transfer *t = &op->move.transfers[k];
 
-			t->sku = from->sku;
-			t->from = from->location;
-			t->to = to->location;
+			t->sku = op->lines[t->from_line].sku;
+			t->from = op->lines[t->from_line].location;
+			t->to = op->lines[t->to_line].location;
 			values_row(&l->rows, V_INT(op->new_id), V_INT(sku_id(t->sku)), V_INT(t->from->location_id),
 			           V_INT(t->to->location_id), V_INT(t->qty));
 		}
@@ -101,7 +87,7 @@ void arrivals_insert(struct lane *l, const struct op *op)
 		if (op->lines[i].expected > 0)
 			values_row(&l->rows, V_INT(sku_id(op->lines[i].sku)), V_INT(op->lines[i].location->location_id),
 			           V_INT(op->lines[i].expected), V_INT(1));
-	for (size_t i = 0; i < op->move.parts_count; i++) {
+	for (size_t i = 0; i < op->move.transfers_count; i++) {
 		const struct transfer *t = &op->move.transfers[i];
 
 		values_row(&open, V_INT(op->new_id), V_INT(sku_id(t->sku)), V_INT(t->from->location_id),
@@ -120,7 +106,7 @@ void movements_insert(struct lane *l)
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
 
-		if (op->writes && op->kind == OP_MOVE) {
+		if (op->writes && op_trait(op)->of_movement) {
 			op->new_id = lane_new_id(l);
 			movement_row(&l->rows, op);
 		}
@@ -132,11 +118,28 @@ void movements_insert(struct lane *l)
 	for (size_t i = 0; i < l->batch.count; i++) {
 		const struct op *op = l->batch.ops[i];
 
-		for (size_t k = 0; op->writes && op->kind == OP_MOVE && k < op->lines_count; k++)
+		for (size_t k = 0; op->writes && op_trait(op)->of_movement && k < op->lines_count; k++)
 			movement_line_row(&l->rows, op, &op->lines[k], l->slot, op->lines[k].granted);
 	}
 	txn_run(&l->txn, MOVEMENT_LINE_ADD, &(struct fill){.rows = &l->rows});
 	transfers_insert(l);
+}
+
+bool movement_passes_limit(struct op *op, const struct shares *totals)
+{
+	bool passes = false;
+
+	for (size_t k = 0, end = 0; k < op->lines_count; k = end) {
+		const struct sku *sku = op->lines[k].sku;
+		int64_t           total = sku ? shares_of_sku(totals, sku_id(sku)) : 0;
+
+		for (end = k; end < op->lines_count && op->lines[end].sku == sku; end++)
+			total += sku ? op->lines[end].granted : 0;
+		for (size_t i = k; i < end; i++)
+			op->lines[i].fault = total > QTY_MAX;
+		passes |= total > QTY_MAX;
+	}
+	return passes;
 }
 
 void movement_answer(struct op *op, int64_t now)
@@ -150,25 +153,25 @@ void movement_answer(struct op *op, int64_t now)
 		op->move.found = NULL;
 		return;
 	}
-	if (op->move.losses)
+	if (op->losses)
 		lines = losses_lines(op, &count);
 	m = mem_alloc(sizeof(*m) + count * sizeof(struct line));
 	m->movement_no = op->new_id;
 	m->kind = op->move.kind;
 	m->created_at = now;
 	m->reason = mem_copy(op->move.reason);
-	m->reference = mem_copy(op->move.reference);
-	m->by = mem_copy(op->move.by);
+	m->reference = mem_copy(op->reference);
+	m->by = mem_copy(op->by);
 	m->order_id = mem_copy(op->other_id);
 	memcpy(m->movement_id, op->id, sizeof(op->id));
 	m->lines_count = count;
 	memcpy(m->lines, lines, count * sizeof(struct line));
-	if (op->move.losses) {
+	if (op->losses) {
 		losses_answer(op, m);
 		free(lines);
 	}
-	if (has_ends(op)) {
-		m->transfers_count = op->move.parts_count;
+	if (op->move.transfers_count > 0) {
+		m->transfers_count = op->move.transfers_count;
 		m->transfers = mem_alloc(m->transfers_count * sizeof(*m->transfers));
 		memcpy(m->transfers, op->move.transfers, m->transfers_count * sizeof(*m->transfers));
 	}

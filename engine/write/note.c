@@ -7,25 +7,26 @@
 
 /* ---- written */
 
-const char *op_customer(const struct op *op)
+/* The customer of the new reservation: a part has that of the first; NULL: none. */
+static const char *op_customer(const struct op *op)
 {
-	return op->kind == OP_RESERVE ? op->reserve.customer : op->kind == OP_SPLIT ? op->other->customer : NULL;
+	return op_trait(op)->divides ? op->other->customer : op->customer;
 }
 
 /* A reference, or an order that the new one replaces. */
 static bool has_text(const struct op *op)
 {
-	return op->kind == OP_RESERVE && (op->reserve.reference || op->other_id);
+	return op->kind == OP_RESERVE && (op->reference || op->other_id);
 }
 
 unsigned op_notes(const struct op *op)
 {
-	bool reserves = op->kind == OP_RESERVE;
+	bool divides = op_trait(op)->divides;
 
 	if (!op->writes)
 		return 0;
 	return (has_text(op) || op_customer(op) || op_told(op) > 0 ? NOTED_TEXTS : 0) |
-	       (reserves && op_has_faults(op) ? NOTED_SHORTS : 0) | (op->kind == OP_SPLIT ? NOTED_PARTS : 0);
+	       (op->kind == OP_RESERVE && op_has_faults(op) ? NOTED_SHORTS : 0) | (divides ? NOTED_PARTS : 0);
 }
 
 /* What most orders with a note have: a customer alone. */
@@ -53,9 +54,8 @@ static void texts_insert(struct lane *l)
 		const struct op *op = l->batch.ops[i];
 
 		if (op_notes(op) & NOTED_TEXTS && !notes_customer_alone(op))
-			values_row(&l->rows, V_INT(op->new_id),
-			           V_TEXT(op->kind == OP_RESERVE ? op->reserve.reference : NULL), V_TEXT(NULL),
-			           V_TEXT(op_customer(op)), V_TEXT(op->kind == OP_RESERVE ? op->other_id : NULL));
+			values_row(&l->rows, V_INT(op->new_id), V_TEXT(op->reference), V_TEXT(NULL),
+			           V_TEXT(op_customer(op)), V_TEXT(op_trait(op)->divides ? NULL : op->other_id));
 		if (op->writes && op->kind == OP_RESERVE && op->other)
 			values_row(&l->rows, V_INT(op->other->reservation_id), V_TEXT(NULL), V_TEXT(op->id),
 			           V_TEXT(NULL), V_TEXT(NULL));
@@ -125,7 +125,7 @@ void notes_insert(struct lane *l)
 
 static bool returns(const struct op *op)
 {
-	return op->writes && op->kind == OP_MOVE && op->other;
+	return op->writes && op_trait(op)->of_movement && op->other;
 }
 
 /* Lists in l->rows the units that come back, by order and sku. */

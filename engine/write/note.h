@@ -4,9 +4,7 @@
 
 #include "engine/write/state.h"
 
-/* The customer of the new reservation: a part has that of the first; NULL: none. */
-const char *op_customer(const struct op *op);
-unsigned    op_notes(const struct op *op); /* bits of what the new reservation has; NOTED_.. */
+unsigned op_notes(const struct op *op); /* bits of what the new reservation has; NOTED_.. */
 /* Writes what few of a batch's new reservations have, and which order has replaced another. Behind their rows. */
 void notes_insert(struct lane *l);
 /* Writes what comes back of settled orders, which reservations_lock has locked: of each sku no more than was settled,

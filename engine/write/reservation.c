@@ -18,7 +18,7 @@
 
 static bool wants_look_up(const struct op *op)
 {
-	return op->lookup_due && (!op_traits[op->kind].of_movement || op->other_id);
+	return op->lookup_due && (!op_trait(op)->of_movement || op->other_id);
 }
 
 /* Lists in l->rows the ids of the first lookups_max operations that want a look-up; the batch ends behind them. */
@@ -34,7 +34,7 @@ static size_t look_up_rows(struct lane *l)
 			continue;
 		if (asked == l->lookups_max)
 			break;
-		if (!op_traits[op->kind].of_movement)
+		if (!op_trait(op)->of_movement)
 			values_row(&l->rows, V_TEXT(op->id));
 		if (op->other_id)
 			values_row(&l->rows, V_TEXT(op->other_id));
@@ -52,7 +52,7 @@ static struct reservation **look_up_place(struct lane *l, const char *order_id)
 
 	if (!op)
 		return NULL;
-	return op_traits[op->kind].of_movement || strcmp(op->id, order_id) != 0 ? &op->other : &op->found;
+	return op_trait(op)->of_movement || strcmp(op->id, order_id) != 0 ? &op->other : &op->found;
 }
 
 static unsigned row_needs(const struct reservation *r)
@@ -73,7 +73,7 @@ static void look_up_meet(struct lane *l, struct reservation_reader *in)
 		op->other_before = op->other ? op->other->changed : -1;
 		reservation_free(op->other);
 		op->found = op->other = NULL;
-		op->lookup_due = op_traits[op->kind].of_movement; /* movements_look_up follows */
+		op->lookup_due = op_trait(op)->of_movement; /* movements_look_up follows */
 		op->lookup_seq = l->batch.read_seq;
 	}
 	for (size_t i = 0; i < in->count; i++) {
@@ -178,9 +178,9 @@ static const struct transition {
 
 static bool is_late(const struct op *op)
 {
-	if (op->kind == OP_SETTLE)
+	if (op->becomes == SETTLED)
 		return op->found->state == CONFIRMED && reservations_claimed(&op->found, 1);
-	return op->kind == OP_CONFIRM && op->change.reacquired;
+	return op->change.reacquired;
 }
 
 static bool is_meant(const struct transition *change, const struct op *op)
@@ -261,7 +261,7 @@ void reservations_lock(struct lane *l)
 		if (!op->writes || !op_changes(op))
 			continue;
 		values_row(&l->rows, V_INT(op_changes(op)->reservation_id));
-		returns |= op->kind == OP_MOVE;
+		returns |= op_trait(op)->of_movement;
 	}
 	if (returns || l->rows.rows > 1)
 		txn_run(&l->txn, RESERVATION_LOCK, &(struct fill){.rows = &l->rows});
@@ -426,9 +426,9 @@ static struct reservation *reservation_made(const struct op *op, int64_t now)
 		r->state = CONFIRMED;
 		r->confirmed_at = op_confirmed_at(op, now);
 	}
-	r->reference = mem_copy(op->reserve.reference);
-	r->customer = mem_copy(op->reserve.customer);
-	r->by = mem_copy(op->reserve.by);
+	r->reference = mem_copy(op->reference);
+	r->customer = mem_copy(op->customer);
+	r->by = mem_copy(op->by);
 	for (size_t i = 0; i < op->lines_count; i++)
 		if (op->lines[i].granted > 0) {
 			r->lines[r->lines_count] = op->lines[i];
@@ -458,12 +458,8 @@ void reservation_changed(struct reservation *r, const struct op *op, int64_t now
 
 void reservation_answer(struct op *op, int64_t now)
 {
-	if (op->kind == OP_SPLIT && op->writes) {
-		op->reservation = split_made(op, now);
-		return;
-	}
-	if (op->kind == OP_RESERVE && op->writes) {
-		op->reservation = reservation_made(op, now);
+	if (op->writes && op_trait(op)->makes) {
+		op->reservation = op_trait(op)->divides ? split_made(op, now) : reservation_made(op, now);
 		return;
 	}
 	op->reservation = op->found; /* NULL where there is none */

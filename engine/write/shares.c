@@ -31,22 +31,27 @@ static int share_order(const void *a, const void *b)
 	return (x->slot > y->slot) - (x->slot < y->slot);
 }
 
+static void share_join(void *sum, const void *one)
+{
+	struct share       *to = sum;
+	const struct share *from = one;
+
+	to->qty += from->qty;
+	to->back += from->back;
+}
+
 /* Merges equal rows: an upsert that met the same row twice would count two rows. */
 void shares_sum(struct shares *s)
 {
-	size_t kept = 0;
+	s->count = mem_join(s->list, s->count, sizeof(s->list[0]), share_order, share_join);
+}
 
-	if (s->count > 0)
-		qsort(s->list, s->count, sizeof(s->list[0]), share_order);
-	for (size_t i = 0; i < s->count; i++) {
-		if (kept > 0 && share_order(&s->list[kept - 1], &s->list[i]) == 0) {
-			s->list[kept - 1].qty += s->list[i].qty;
-			s->list[kept - 1].back += s->list[i].back;
-		} else {
-			s->list[kept++] = s->list[i];
-		}
-	}
-	s->count = kept;
+int64_t shares_of_sku(const struct shares *s, uint32_t sku_id)
+{
+	const struct share  key = {.sku_id = sku_id};
+	const struct share *found = s->count > 0 ? bsearch(&key, s->list, s->count, sizeof(key), share_order) : NULL;
+
+	return found ? found->qty : 0;
 }
 
 static void lines_share(struct shares *s, const struct line *lines, size_t count, bool back)
@@ -218,7 +223,7 @@ void settlement_tell(struct text *changes, const struct event_head *head, struct
 	struct event_head of = *head;
 	struct movement   m = {.kind = SETTLEMENT, .reference = (char *)settlement->reference};
 	struct line      *lines;
-	size_t            max = 0, all = 0, kept = 0;
+	size_t            max = 0, all = 0;
 
 	for (size_t i = 0; i < count; i++)
 		max += list[i]->lines_count;
@@ -227,16 +232,10 @@ void settlement_tell(struct text *changes, const struct event_head *head, struct
 		memcpy(lines + all, list[i]->lines, list[i]->lines_count * sizeof(*lines));
 		all += list[i]->lines_count;
 	}
-	lines_sort(lines, all);
-	for (size_t i = 0; i < all; i++) {
-		if (kept == 0 || lines[kept - 1].sku != lines[i].sku || lines[kept - 1].location != lines[i].location) {
-			lines[kept] = lines[i];
-			lines[kept++].granted = 0;
-		}
-		lines[kept - 1].granted -= lines[i].qty;
-	}
+	for (size_t i = 0; i < all; i++)
+		lines[i].granted = -lines[i].qty;
 	strcpy(m.movement_id, settlement->movement_id);
 	of.type = EVENT_SETTLEMENT;
-	event_movement(changes, &of, &m, 0, lines, kept);
+	event_movement(changes, &of, &m, 0, lines, lines_join(lines, all));
 	free(lines);
 }

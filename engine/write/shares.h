@@ -34,7 +34,8 @@ void promise_replace(struct shares *s, const struct reservation *of, const char 
                      size_t count, unsigned slot);
 
 /* Sorts by sku, location and slot, the order in which rows are locked; one share for each slot row. */
-void shares_sum(struct shares *s);
+void    shares_sum(struct shares *s);
+int64_t shares_of_sku(const struct shares *s, uint32_t sku_id); /* behind shares_sum: qty at location and slot 0 */
 /* A step of a transaction, STOCK_GIVE_BACK or STOCK_SETTLE; `verdict`: a slot lacks the units. `rows`: scratch. */
 void shares_write(struct txn *t, struct values *rows, const struct shares *s, enum statement name,
                   enum txn_verdict verdict);

@@ -11,7 +11,7 @@
 
 static bool splits(const struct op *op)
 {
-	return op->writes && op->kind == OP_SPLIT;
+	return op->writes && op_trait(op)->divides;
 }
 
 /* ---- the first */

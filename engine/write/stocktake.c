@@ -106,6 +106,7 @@ static bool row_is_of(const struct slot_row *r, const struct line *line)
 static void promises_lock(struct lane *l, const struct op *op, struct slot_rows *s)
 {
 	struct values sums = {0};
+	bool          losers = op->losses && op->losses->losers_count > 0;
 
 	values_reset(&l->rows);
 	for (size_t k = 0; k < op->lines_count; k++) {
@@ -116,28 +117,18 @@ static void promises_lock(struct lane *l, const struct op *op, struct slot_rows 
 		values_row(&l->rows, V_INT(sku_id(line->sku)), V_INT(line->location->location_id), V_INT(0), V_INT(1));
 		values_row(&sums, V_INT(sku_id(line->sku)), V_INT(line->location->location_id));
 	}
-	for (size_t k = 0; op->move.losses && op->move.losses->losers_count > 0 && k < op->lines_count; k++) {
-		const struct line *line = &op->lines[k];
-		const struct loss *loss = line_loss(op, line);
-
-		if (loss)
-			values_row(&l->rows, V_INT(sku_id(line->sku)), V_INT(loss->to->location_id), V_INT(0),
-			           V_INT(1));
-	}
+	for (size_t k = 0; losers && k < op->lines_count; k++)
+		if (op->lines[k].loss)
+			values_row(&l->rows, V_INT(sku_id(op->lines[k].sku)), V_INT(op->lines[k].loss->to->location_id),
+			           V_INT(0), V_INT(1));
 	if (l->rows.count > 0)
 		txn_run(&l->txn, PROMISE_ENTER, &(struct fill){.rows = &l->rows});
-	if (sums.count > 0) {
+	if (sums.count > 0)
 		txn_read(&l->txn, PROMISE_READ, &(struct fill){.rows = &sums}, promise_read, s);
-	}
 	values_fini(&sums);
 }
 
 /* ---- counts, and what has moved since */
-
-static bool is_count(const struct op *op)
-{
-	return op->move.kind == STOCKTAKE;
-}
 
 /* The lines of a count by the numbers of sku and place: rows name these. */
 struct counting {
@@ -170,7 +161,7 @@ static int row_order(const void *key, const void *item)
 static void counting_begin(struct counting *in, struct op *op)
 {
 	in->op = op;
-	if (!is_count(op))
+	if (!op_moves(op, COUNTED))
 		return;
 	in->lines = mem_alloc((op->lines_count + 1) * sizeof(struct line *));
 	for (size_t k = 0; k < op->lines_count; k++)
@@ -183,7 +174,7 @@ static struct counted *counted_of(const struct counting *in, const struct db_row
 {
 	struct line **at = bsearch(row, in->lines, in->op->lines_count, sizeof(struct line *), row_order);
 
-	return at ? &in->op->move.counted[*at - in->op->lines] : NULL;
+	return at ? (*at)->count : NULL;
 }
 
 static void last_read(void *arg, const struct db_row *row)
@@ -203,7 +194,7 @@ static void counts_enter(struct lane *l, struct counting *in)
 	values_reset(&l->rows);
 	for (size_t k = 0; k < op->lines_count; k++)
 		values_row(&l->rows, V_INT(sku_id(op->lines[k].sku)), V_INT(op->lines[k].location->location_id),
-		           V_INT(op->move.counted[k].as_of));
+		           V_INT(op->lines[k].count->as_of));
 	txn_read(&l->txn, COUNTED_ENTER, &(struct fill){.rows = &l->rows}, last_read, in);
 }
 
@@ -219,15 +210,13 @@ static void since_read(void *arg, const struct db_row *row)
 /* The skus of the lines that were counted then. False: an earlier line was, and theirs were named with it. */
 static bool skus_counted(const struct op *op, size_t first, struct values *skus)
 {
-	const struct counted *counted = op->move.counted;
-
 	values_reset(skus);
-	for (size_t k = 0; k < op->lines_count; k++) {
-		if (counted[k].as_of == counted[first].as_of && k < first)
-			return false;
-		if (counted[k].as_of == counted[first].as_of)
+	for (size_t k = 0; k < op->lines_count; k++)
+		if (op->lines[k].count->as_of == op->lines[first].count->as_of) {
+			if (k < first)
+				return false;
 			values_row(skus, V_INT(sku_id(op->lines[k].sku)));
-	}
+		}
 	return true;
 }
 
@@ -237,8 +226,8 @@ static enum db_result since_add(struct lane *l, struct counting *in, int64_t unt
 	const struct op *op = in->op;
 	enum db_result   result = DB_OK;
 
-	for (size_t k = 0; is_count(op) && result == DB_OK && k < op->lines_count; k++) {
-		int64_t     as_of = op->move.counted[k].as_of, after = locked && as_of < until ? until : as_of;
+	for (size_t k = 0; op_moves(op, COUNTED) && result == DB_OK && k < op->lines_count; k++) {
+		int64_t     as_of = op->lines[k].count->as_of, after = locked && as_of < until ? until : as_of;
 		struct fill fill = {.rows = &l->rows,
 		                    .after_at = after,
 		                    .until_at = locked ? TIME_LAST : until,
@@ -267,7 +256,7 @@ static void arriving_read(void *arg, const struct db_row *row)
 static void arriving_add(struct lane *l, struct counting *in)
 {
 	values_reset(&l->rows);
-	for (size_t k = 0; is_count(in->op) && k < in->op->lines_count; k++)
+	for (size_t k = 0; op_moves(in->op, COUNTED) && k < in->op->lines_count; k++)
 		values_row(&l->rows, V_INT(sku_id(in->op->lines[k].sku)));
 	if (l->rows.count > 0)
 		txn_read(&l->txn, ARRIVING, &(struct fill){.rows = &l->rows}, arriving_read, in);
@@ -276,12 +265,13 @@ static void arriving_add(struct lane *l, struct counting *in)
 /* ---- decisions */
 
 /* A count at its own time: on_hand becomes what was counted and what was moved since. */
-static enum outcome count_decide(const struct counted *counted, struct line *line)
+static enum outcome count_decide(struct line *line)
 {
-	int64_t on_hand = line->available + line->reserved + counted->arriving - counted->since;
+	const struct counted *count = line->count;
+	int64_t               on_hand = line->available + line->reserved + count->arriving - count->since;
 
 	line->granted = line->qty - on_hand;
-	if (counted->counted_at || (line->expected >= 0 && line->expected != on_hand))
+	if (count->counted_at || (count->expected >= 0 && count->expected != on_hand))
 		return COUNT_MISMATCH;
 	return line->available + line->granted < 0 ? SHORT : OUTCOME_OK;
 }
@@ -289,13 +279,12 @@ static enum outcome count_decide(const struct counted *counted, struct line *lin
 /* The change that a line makes, now that its slots are locked. What is booked of a promise is nobody else's. */
 static enum outcome counted_decide(const struct op *op, struct line *line, const struct slot_rows *s)
 {
-	struct loss *loss = line_loss(op, line);
+	struct loss *loss = line->loss;
 	enum outcome out = OUTCOME_OK;
 	int64_t      unbooked, booked = 0;
 
 	if (loss)
 		loss->needed = 0;
-
 	line->available = line->reserved = 0;
 	for (size_t i = line_first(s, line); i < s->count && row_is_of(&s->list[i], line); i++) {
 		line->available += s->list[i].available;
@@ -306,13 +295,13 @@ static enum outcome counted_decide(const struct op *op, struct line *line, const
 	if (line->available > unbooked)
 		line->available = unbooked;
 	line->granted = line->qty;
-	if (op->move.kind == ARRIVAL) { /* it only books: units move as they are handed out */
+	if (op_moves(op, BOOKS)) {
 		line->available = unbooked;
 		line->granted = 0;
-		out = unbooked < line->expected ? SHORT : OUTCOME_OK;
-	} else if (is_count(op))
-		out = count_decide(&op->move.counted[line - op->lines], line);
-	else if (line->available + line->granted < 0 || (op->move.kind == TRANSFER && line->available < line->expected))
+	}
+	if (op_moves(op, COUNTED))
+		out = count_decide(line);
+	else if (line->available < line_takes(op, line))
 		out = SHORT;
 	if (out == SHORT && loss && -(line->available + line->granted) <= line->reserved) {
 		loss->needed = -(line->available + line->granted);
@@ -322,23 +311,16 @@ static enum outcome counted_decide(const struct op *op, struct line *line, const
 	return out;
 }
 
-/* The lines of such a sku are at fault. They stand together. */
 static bool passes_limit(struct op *op, const struct slot_rows *s)
 {
-	bool passes = false;
+	struct shares totals = {0};
+	bool          passes;
 
-	for (size_t k = 0, end = 0; k < op->lines_count; k = end) {
-		uint32_t sku = sku_id(op->lines[k].sku);
-		int64_t  total = 0;
-
-		for (size_t i = slot_first(s, sku, 0, 0); i < s->count && s->list[i].sku_id == sku; i++)
-			total += s->list[i].available + s->list[i].reserved;
-		for (end = k; end < op->lines_count && op->lines[end].sku == op->lines[k].sku; end++)
-			total += op->lines[end].granted;
-		for (size_t i = k; i < end; i++)
-			op->lines[i].fault = total > QTY_MAX;
-		passes |= total > QTY_MAX;
-	}
+	for (size_t i = 0; i < s->count; i++)
+		share_add(&totals, s->list[i].sku_id, 0, 0, s->list[i].available + s->list[i].reserved, 0);
+	shares_sum(&totals);
+	passes = movement_passes_limit(op, &totals);
+	shares_fini(&totals);
 	return passes;
 }
 
@@ -347,11 +329,11 @@ static bool counts_ahead(struct op *op, int64_t now)
 {
 	bool ahead = false;
 
-	for (size_t k = 0; is_count(op) && k < op->lines_count; k++) {
-		struct counted *counted = &op->move.counted[k];
+	for (size_t k = 0; k < op->lines_count; k++) {
+		struct counted *count = op->lines[k].count;
 
-		counted->ahead = counted->as_of && (counted->as_of > now || counted->as_of < now - BACK_MAX_MS);
-		ahead |= counted->ahead;
+		count->ahead = count->as_of && (count->as_of > now || count->as_of < now - BACK_MAX_MS);
+		ahead |= count->ahead;
 	}
 	return ahead;
 }
@@ -361,7 +343,7 @@ static enum outcome stocktake_decide(struct op *op, const struct slot_rows *s, i
 {
 	enum outcome out = OUTCOME_OK;
 
-	if (counts_ahead(op, now))
+	if (op_moves(op, COUNTED) && counts_ahead(op, now))
 		return INVALID;
 
 	for (size_t k = 0; k < op->lines_count; k++) {
@@ -374,15 +356,14 @@ static enum outcome stocktake_decide(struct op *op, const struct slot_rows *s, i
 		op->lines[k].fault = counted_decide(op, &op->lines[k], s) == COUNT_MISMATCH;
 	if (out == OUTCOME_OK && passes_limit(op, s))
 		out = LIMIT;
-	return out == OUTCOME_OK && op->move.losses ? losers_decide(op) : out;
+	return out == OUTCOME_OK && op->losses ? losers_decide(op) : out;
 }
 
 /* Additions go to the own slot, whose row may have to be made; units that leave are taken from slots that have them. */
 static void line_spread(struct lane *l, const struct op *op, const struct line *line, struct slot_rows *s,
                         struct values *lines)
 {
-	const struct loss *loss = line_loss(op, line);
-	int64_t            left = -line->granted - (loss ? loss->needed : 0);
+	int64_t left = -line->granted - (line->loss ? line->loss->needed : 0);
 
 	if (line->granted >= 0) {
 		movement_line_row(lines, op, line, l->slot, line->granted);
@@ -424,8 +405,8 @@ static void stocktake_write(struct lane *l, struct op *op, struct slot_rows *s)
 	struct shares given = {0};
 
 	op->new_id = lane_new_id(l);
-	if (op->move.losses)
-		slots_lose(l, op->move.losses, s);
+	if (op->losses)
+		slots_lose(l, op->losses, s);
 	if (!txn_goes_on(&l->txn))
 		return;
 	values_reset(&l->rows);
@@ -450,9 +431,9 @@ static void stocktake_write(struct lane *l, struct op *op, struct slot_rows *s)
 	txn_run(&l->txn, MOVEMENT_ADD, &(struct fill){.rows = &l->rows});
 	txn_run(&l->txn, MOVEMENT_LINE_ADD, &(struct fill){.rows = &lines});
 	transfers_insert(l);
-	if (op->move.kind == ARRIVAL)
+	if (op_moves(op, BOOKS))
 		arrivals_insert(l, op);
-	if (op->move.losses)
+	if (op->losses)
 		losses_write(l, op);
 	values_fini(&lines);
 	if (!l->writer->logs)
@@ -475,17 +456,17 @@ static void stocktake_look_again(struct lane *l, struct op *op)
 /* What a count was told of before does not count any more. */
 static enum db_result counts_begin(struct lane *l, struct counting *in, int64_t until)
 {
-	struct counted *counted = in->op->move.counted;
+	for (size_t k = 0; op_moves(in->op, COUNTED) && k < in->op->lines_count; k++) {
+		struct counted *count = in->op->lines[k].count;
 
-	for (size_t k = 0; is_count(in->op) && k < in->op->lines_count; k++)
-		counted[k].since = counted[k].counted_at = counted[k].arriving = 0;
+		count->since = count->counted_at = count->arriving = 0;
+	}
 	return since_add(l, in, until, false);
 }
 
 /* A refused count leaves nothing behind, its own row among it. */
-static enum db_result stocktake_end(struct lane *l, const struct op *op, enum txn_verdict *verdict, int64_t *now)
+static enum db_result stocktake_end(struct lane *l, bool refused, enum txn_verdict *verdict, int64_t *now)
 {
-	bool           refused = txn_goes_on(&l->txn) && is_count(op) && !op->writes;
 	enum db_result result;
 
 	if (refused)
@@ -530,9 +511,9 @@ enum db_result stocktake_run(struct lane *l, struct op *op, enum txn_verdict *ve
 		lane_begin(l, REPEATABLE_READ, false);
 		promises_lock(l, op, &s);
 		reservations_lock(l);
-		if (op->move.losses)
+		if (op->losses)
 			losers_lock(l, op);
-		if (is_count(op))
+		if (op_moves(op, COUNTED))
 			counts_enter(l, &in);
 		slots_lock(l, op, &s);
 		txn_fail(&l->txn, since_add(l, &in, until, true));
@@ -540,7 +521,7 @@ enum db_result stocktake_run(struct lane *l, struct op *op, enum txn_verdict *ve
 		op->writes = false;
 		if (txn_goes_on(&l->txn))
 			stocktake_resolve(l, op, &s);
-		result = stocktake_end(l, op, verdict, now);
+		result = stocktake_end(l, txn_goes_on(&l->txn) && op_moves(op, COUNTED) && !op->writes, verdict, now);
 	} else if (result == DB_UNKNOWN) {
 		result = DB_AWAY;
 	}

@@ -15,12 +15,11 @@ static bool op_waits(const struct op *op)
  * just now or not: it may be lost again. */
 int64_t op_told(const struct op *op)
 {
-	bool    reserves = op->kind == OP_RESERVE;
 	int64_t told = 0;
 
-	if (reserves && op->reserve.waits_since > 0)
+	if (op->kind == OP_RESERVE && op->reserve.waits_since > 0)
 		told = op_waits(op) ? op->reserve.waits_since : 0;
-	else if ((reserves || op->kind == OP_SPLIT) && op->other)
+	else if (op->other && op_trait(op)->makes && !op_trait(op)->of_movement)
 		told = op->other->waits_since;
 	return told > 0 ? told : 0;
 }
@@ -84,11 +83,11 @@ void waits_write(struct lane *l)
 	for (size_t i = 0; i < l->batch.count; i++) {
 		const struct op *op = l->batch.ops[i];
 
-		if (!op->writes || op->kind == OP_MOVE)
+		if (!op->writes || op_trait(op)->of_movement)
 			continue;
 		told |= op_told(op) > 0;
 		changed_list(l, op, &ids);
-		if (op_traits[op->kind].makes)
+		if (op_trait(op)->makes)
 			made_list(l, op, &ids);
 	}
 	if (l->rows.count > 0)

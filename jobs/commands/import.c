@@ -134,16 +134,15 @@ static int import_load(struct import *im)
 /* EXIT_DONE, or EXIT_USAGE after saying what is wrong with an option. */
 static int import_options(struct import *im)
 {
-	static const enum movement_kind kinds[] = {RECEIPT, STOCKTAKE, ADJUSTMENT, TRANSFER};
 	const char *id = option_text(OPTION_id), *kind = option_text(OPTION_kind), *as_of = option_text(OPTION_as_of);
 	int64_t     us = 0;
 
-	for (size_t i = 0; i < LENGTH(kinds); i++)
-		if (strcmp(kind, movement_kind_name(kinds[i])) == 0)
-			im->parts.kind = kinds[i];
+	for (enum movement_kind k = 0; k < KINDS; k++)
+		if (movement_is(k, LISTED) && strcmp(kind, movement_kind_name(k)) == 0)
+			im->parts.kind = k;
 	if (!im->parts.kind)
 		return say_status(EXIT_USAGE, "--kind is receipt, count, adjustment or transfer, not %s", kind);
-	if (as_of && im->parts.kind != STOCKTAKE)
+	if (as_of && !movement_is(im->parts.kind, COUNTED))
 		return say_status(EXIT_USAGE, "--as-of goes with --kind count");
 	if (as_of && (!time_read(as_of, &us) || us < 1000))
 		return say_status(EXIT_USAGE, "--as-of is a time of RFC 3339, as 2026-11-20T22:00:00Z, not %s", as_of);

@@ -16,21 +16,19 @@
 enum { FIELD_MAX = 128, OTHERS_MAX = 400, KEY_BYTES = 16, KEYS_MIN = 64 };
 #define UNITS_MAX INT64_C(1000000000)
 
-/* X(column, kinds that have it, kinds whose header must name it) */
-#define OF(kind) (1u << (kind))
-#define EVERY    (OF(RECEIPT) | OF(ADJUSTMENT) | OF(STOCKTAKE) | OF(TRANSFER))
-#define COLUMNS                                     \
-	X(sku, EVERY, EVERY)                        \
-	X(qty, EVERY & ~OF(STOCKTAKE), EVERY)       \
-	X(counted, OF(STOCKTAKE), EVERY)            \
-	X(from, OF(TRANSFER), EVERY)                \
-	X(to, EVERY & ~OF(RECEIPT), OF(TRANSFER))   \
-	X(short, OF(STOCKTAKE) | OF(ADJUSTMENT), 0) \
-	X(location, EVERY & ~OF(TRANSFER), 0)       \
-	X(expected, OF(STOCKTAKE), 0)               \
-	X(as_of, OF(STOCKTAKE), 0)
+/* X(column, traits of kinds that have it, of those that have it not, of those whose header must name it) */
+#define COLUMNS                                 \
+	X(sku, LISTED, 0, LISTED)               \
+	X(qty, LISTED, COUNTED, LISTED)         \
+	X(counted, COUNTED, 0, LISTED)          \
+	X(from, HAS_ENDS, 0, LISTED)            \
+	X(to, HAS_ENDS | MAY_LOSE, 0, HAS_ENDS) \
+	X(short, MAY_LOSE, 0, 0)                \
+	X(location, LISTED, HAS_ENDS, 0)        \
+	X(expected, COUNTED, 0, 0)              \
+	X(as_of, COUNTED, 0, 0)
 enum field {
-#define X(name, has, must) FIELD_##name,
+#define X(name, ...) FIELD_##name,
 	COLUMNS
 #undef X
 		FIELDS,
@@ -38,9 +36,9 @@ enum field {
 };
 static const struct column {
 	const char *name;
-	unsigned    has, must;
+	unsigned    has, lacks, must;
 } columns[FIELDS] = {
-#define X(name, has, must) {#name, has, must},
+#define X(name, ...) {#name, __VA_ARGS__},
 	COLUMNS
 #undef X
 };
@@ -65,14 +63,15 @@ struct delivery {
 	size_t keys_count, keys_max;
 };
 
-static bool is_of_kind(const struct delivery *d, int what)
+static bool is_of_kind(enum movement_kind kind, int what)
 {
-	return columns[what].has & OF(d->kind);
+	return movement_is(kind, LISTED) && movement_is(kind, columns[what].has) &&
+	       !movement_is(kind, columns[what].lacks);
 }
 
 static bool is_needed(const struct delivery *d, int what)
 {
-	return columns[what].has & columns[what].must & OF(d->kind);
+	return is_of_kind(d->kind, what) && movement_is(d->kind, columns[what].must);
 }
 
 /* ---- which skus and places stood there */
@@ -104,10 +103,10 @@ static void keys_grow(struct delivery *d)
 /* False: it was there. */
 static bool key_add(struct delivery *d, const char *sku, const char *place)
 {
-	char           text[SKU_MAX + LOCATION_MAX + 2];
-	unsigned char  digest[SHA256_BYTES], *found;
-	int            len = snprintf(text, sizeof(text), "%s%c%s", sku, '\n', place);
-	static uint8_t none[KEY_BYTES];
+	static const uint8_t none[KEY_BYTES];
+	char                 text[SKU_MAX + LOCATION_MAX + 2];
+	unsigned char        digest[SHA256_BYTES], *found;
+	int                  len = snprintf(text, sizeof(text), "%s%c%s", sku, '\n', place);
 
 	if (2 * d->keys_count >= d->keys_max)
 		keys_grow(d);
@@ -134,7 +133,7 @@ static void row_note(struct delivery *d, struct delivery_row *row, char *wrong, 
 	row->again = keys_note(d, row);
 	if (!row->again)
 		return;
-	if (d->kind == STOCKTAKE) {
+	if (is_of_kind(d->kind, FIELD_counted)) {
 		snprintf(wrong, size, "it counts a sku and location again");
 		return;
 	}
@@ -193,7 +192,7 @@ static bool time_take(const struct delivery *d, int64_t *as_of, char *wrong, siz
 
 static bool places_take(const struct delivery *d, struct delivery_row *row, char *wrong, size_t size)
 {
-	bool moves = d->kind == TRANSFER;
+	bool moves = is_of_kind(d->kind, FIELD_from);
 
 	if (!code_take(d, moves ? FIELD_from : FIELD_location, LOCATION_MAX, &row->location, wrong, size) ||
 	    (moves && !code_take(d, FIELD_to, LOCATION_MAX, &row->to, wrong, size)))
@@ -206,7 +205,7 @@ static bool places_take(const struct delivery *d, struct delivery_row *row, char
 
 static bool loss_take(const struct delivery *d, struct delivery_row *row, char *wrong, size_t size)
 {
-	if (d->kind != STOCKTAKE && d->kind != ADJUSTMENT)
+	if (!is_of_kind(d->kind, FIELD_short))
 		return true;
 	row->loses = strcmp(d->field[FIELD_short], "backorder") == 0;
 	if (!row->loses && *d->field[FIELD_short])
@@ -220,11 +219,11 @@ static bool loss_take(const struct delivery *d, struct delivery_row *row, char *
 
 static bool units_take(const struct delivery *d, struct delivery_row *row, char *wrong, size_t size)
 {
-	if (d->kind == STOCKTAKE)
+	if (is_of_kind(d->kind, FIELD_counted))
 		return int_take(d, FIELD_counted, 0, QTY_MAX, &row->qty, wrong, size) &&
 		       int_take(d, FIELD_expected, 0, QTY_MAX, &row->expected, wrong, size) &&
 		       time_take(d, &row->as_of, wrong, size);
-	if (!int_take(d, FIELD_qty, d->kind == ADJUSTMENT ? -UNITS_MAX : 1, UNITS_MAX, &row->qty, wrong, size))
+	if (!int_take(d, FIELD_qty, movement_is(d->kind, SIGNED) ? -UNITS_MAX : 1, UNITS_MAX, &row->qty, wrong, size))
 		return false;
 	if (row->qty == 0)
 		snprintf(wrong, size, "qty must not be 0");
@@ -272,7 +271,7 @@ static void header_take(struct delivery *d, const char *name, size_t len)
 	for (int i = 0; i < FIELDS; i++)
 		if (strlen(columns[i].name) == len && strncasecmp(columns[i].name, name, len) == 0)
 			what = i;
-	if (what != FIELD_OTHER && !is_of_kind(d, what)) {
+	if (what != FIELD_OTHER && !is_of_kind(d->kind, what)) {
 		d->strange = what;
 		what = FIELD_OTHER;
 	}
@@ -332,8 +331,8 @@ static void kinds_add(int what, struct text *t)
 {
 	const char *before = "";
 
-	for (enum movement_kind kind = RECEIPT; kind <= TRANSFER; kind++)
-		if (columns[what].has & OF(kind)) {
+	for (enum movement_kind kind = 0; kind < KINDS; kind++)
+		if (is_of_kind(kind, what)) {
 			text_format(t, "%s%s", before, movement_kind_name(kind));
 			before = " or ";
 		}

@@ -53,15 +53,13 @@ static void row_add(struct op *op, const struct row *row)
 {
 	const char *location = row->said.location ? row->location : NULL;
 
-	if (op->move.kind == TRANSFER) {
+	if (op_moves(op, HAS_ENDS)) {
 		op_transfer(op, &(struct transfer){row->sku, row->location, row->to, .qty = row->said.qty});
 		return;
 	}
 	op_line(op, row->sku, strlen(row->sku), location, location ? strlen(location) : 0, row->said.qty);
-	if (op->move.kind == STOCKTAKE) {
-		op->lines[op->lines_count - 1].expected = row->said.expected;
-		op_counted(op, row->said.as_of);
-	}
+	if (op_moves(op, COUNTED))
+		op_counted(op, row->said.expected, row->said.as_of);
 	if (row->said.loses)
 		op_lose(op, row->said.waits_at ? row->waits_at : NULL, strlen(row->waits_at));
 }
@@ -185,8 +183,8 @@ static size_t faults_mark(struct part *part, const struct op *op)
 {
 	size_t count = 0;
 
-	if (op->move.kind == TRANSFER && op->outcome == WRONG_KIND) {
-		for (size_t i = 0; i < op->move.parts_count; i++) {
+	if (op->outcome == WRONG_KIND && op->move.transfers_count > 0) {
+		for (size_t i = 0; i < op->move.transfers_count; i++) {
 			const struct transfer *t = &op->move.transfers[i];
 
 			if (t->fault)

@@ -68,14 +68,9 @@ static int sku_order(const void *a, const void *b)
 
 static void skus_sort(struct skus *s)
 {
-	size_t kept = 0;
-
 	if (s->count > s->sorted)
-		qsort(s->list, s->count, sizeof(*s->list), sku_order);
-	for (size_t i = 0; i < s->count; i++)
-		if (i == 0 || s->list[i] != s->list[i - 1])
-			s->list[kept++] = s->list[i];
-	s->count = s->sorted = kept;
+		s->count = mem_join(s->list, s->count, sizeof(*s->list), sku_order, NULL);
+	s->sorted = s->count;
 }
 
 static void sku_add(struct skus *s, uint32_t sku_id)

@@ -88,15 +88,6 @@ static void move(struct txn *t, const struct fill *fill)
 	txn_expect(t, 1, TXN_MOVED);
 }
 
-/* DB_RETRY: it was undone. */
-static enum db_result commit(struct txn *t)
-{
-	enum txn_verdict verdict;
-	enum db_result   result = txn_commit(t, &verdict);
-
-	return result == DB_OK && verdict != TXN_DONE ? DB_RETRY : result;
-}
-
 static enum db_result serve(struct db *db, struct arrival *a, struct handout *h)
 {
 	const struct fill fill = fill_of(a, h->given, h->given);
@@ -110,7 +101,7 @@ static enum db_result serve(struct db *db, struct arrival *a, struct handout *h)
 	handout_write(&t, h, STOCK_SETTLE, NULL, a->movement_id, &changes);
 	move(&t, &fill);
 	txn_log(&t, &changes);
-	result = commit(&t);
+	result = txn_commit_or_retry(&t);
 	text_fini(&changes);
 	handout_done(h, result == DB_OK);
 	if (result == DB_OK)
@@ -160,7 +151,7 @@ static enum db_result group_write(struct db *db, struct arrival *list, const str
 			move(&t, &fill);
 		}
 	txn_log(&t, &changes);
-	result = commit(&t);
+	result = txn_commit_or_retry(&t);
 	for (size_t i = 0; result == DB_OK && i < count; i++)
 		list[i].left -= h[i].given;
 	text_fini(&changes);
@@ -278,7 +269,7 @@ static enum db_result rest_sell(struct db *db, struct catalogue *c, struct arriv
 		move(&t, &fill);
 		placed_tell(&changes, c, a);
 		txn_log(&t, &changes);
-		result = commit(&t);
+		result = txn_commit_or_retry(&t);
 		if (result == DB_OK)
 			a->left = 0;
 	} else if (result == DB_OK) {

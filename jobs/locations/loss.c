@@ -48,7 +48,7 @@ void loss_pick_fini(struct loss_pick *p)
 /* What is to go of each line; none where a line is short that takes no promised units, or has too few of them. */
 bool loss_pick_begin(struct loss_pick *p, const struct op *op)
 {
-	const struct losses *losses = op->move.losses;
+	const struct losses *losses = op->losses;
 
 	assert(p->wants_count == 0);
 	if (op->outcome != SHORT || !losses || losses->looks >= (losses->passed ? LOOKS_PASSED : LOOKS))
@@ -57,7 +57,7 @@ bool loss_pick_begin(struct loss_pick *p, const struct op *op)
 	p->wants = mem_alloc((op->lines_count + 1) * sizeof(*p->wants));
 	for (size_t i = 0; i < op->lines_count; i++) {
 		const struct line *line = &op->lines[i];
-		const struct loss *loss = line_loss(op, line);
+		const struct loss *loss = line->loss;
 
 		if (line->fault && (!loss || loss->needed == 0)) {
 			p->wants_count = 0;
@@ -75,7 +75,7 @@ bool loss_pick_begin(struct loss_pick *p, const struct op *op)
 
 void loss_pick_give(struct loss_pick *p, struct op *movement)
 {
-	struct losses *losses = movement->move.losses;
+	struct losses *losses = movement->losses;
 
 	losses_forget(losses);
 	free(losses->losers);

@@ -27,7 +27,8 @@ void address_ranges_fini(struct address_ranges *r);
 
 /* Why nothing may be sent to this address, in words; NULL: it may. plain: by http. Any thread. */
 const char *address_refused(const struct sockaddr *to, const struct address_ranges *allowed, bool plain);
-/* An address of this machine. Asks the kernel for the way there, and sends nothing. */
+/* An address of this machine, for tests: address_refused asks for special addresses first. Asks the kernel for the way
+ * there, and sends nothing. */
 bool address_is_own(const struct sockaddr *a);
 /* An IPv4 or IPv6 address in its usual form, as inet_pton takes it. */
 bool address_parse(struct sockaddr_storage *to, const char *text) MUST_CHECK;

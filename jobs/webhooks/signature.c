@@ -46,15 +46,6 @@ static size_t key_read(unsigned char key[KEY_ROOM], const char *secret)
 	return CRYPTO_memcmp(again, text, len) == 0 ? (size_t)n : 0;
 }
 
-bool secret_valid(const char *secret)
-{
-	unsigned char key[KEY_ROOM];
-	size_t        n = key_read(key, secret);
-
-	OPENSSL_cleanse(key, sizeof(key));
-	return n != 0;
-}
-
 static void signature_add(struct text *to, const unsigned char *key, size_t key_len, const struct text *content)
 {
 	unsigned char mac[SHA256_SIZE];

@@ -58,6 +58,6 @@ Test(catalogue, locations_that_were_found_earlier_are_not_entered_later)
 	cr_expect(!catalogue_locations_same(c, asked[1], 8));
 	catalogue_locations_enter(c, asked[1], 8, &was, 1);
 	cr_expect_eq(location_kind(catalogue_location(c, "x")), PLACE_ASIDE);
-	cr_expect_eq(catalogue_locations_version(c), 9);
+	cr_expect(catalogue_locations_same(c, catalogue_locations_ask(c), 9));
 	catalogue_free(c);
 }

@@ -40,7 +40,7 @@ static struct op *reserve(unsigned how)
 	}
 	op->reserve.ttl_s = 60;
 	op->reserve.mode = how & 8 ? BEST_EFFORT : ALL_OR_NOTHING;
-	op->reserve.customer = how & 32 ? op_text(op, "c", 1) : NULL;
+	op->customer = how & 32 ? op_text(op, "c", 1) : NULL;
 	op->other_id = how & 64 ? op_text(op, "R0", 2) : NULL;
 	return op;
 }
@@ -86,7 +86,7 @@ static struct op *make(unsigned what, unsigned how)
 
 	what %= 2 + LENGTH(kinds);
 	op = what == 0 ? reserve(how) : what == 1 ? move(how) : change(kinds[what - 2], how);
-	snprintf(op->id, sizeof(op->id), "%s%u", op_traits[op->kind].of_movement ? "M" : "R", what);
+	snprintf(op->id, sizeof(op->id), "%s%u", op_trait(op)->of_movement ? "M" : "R", what);
 	op_seal(op, NULL);
 	return op;
 }
@@ -109,7 +109,7 @@ static void lane_ask(struct lane *l, struct loop *loop, const unsigned what[OPS]
 		op->done = op_done;
 		op->arg = &open;
 		op->arrived_ms = began_ms - WAIT_MS + ROUNDS_MS;
-		op->id_hash = op_id_hash(op_traits[op->kind].of_movement, op->id);
+		op->id_hash = op_id_hash(op_trait(op)->of_movement, op->id);
 		open++;
 		assert(queue_push(lane_queue(l), op, 1));
 	}

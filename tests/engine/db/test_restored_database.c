@@ -110,7 +110,7 @@ Test(restored_database, catalogue_forgets)
 	catalogue_newest(c, &newest);
 	cr_assert_eq(newest.sku_id, 1);
 	cr_assert_str_eq(newest.location.code, "paris");
-	cr_assert_eq(catalogue_locations_version(c), 7);
+	cr_assert(catalogue_locations_same(c, catalogue_locations_ask(c), 7));
 	catalogue_sku_enter(c, 1, "B", 1);
 	cr_assert_eq(catalogue_past(c), 2, "a number with another name");
 	cr_assert_null(catalogue_sku(c, "A"));
@@ -128,7 +128,7 @@ Test(restored_database, catalogue_forgets)
 		c, catalogue_locations_ask(c), 9,
 		(struct location[]){{.location_id = 3, .code = "main"}, {.location_id = 4, .code = "main"}}, 2);
 	cr_assert_eq(catalogue_past(c), 5);
-	cr_assert_eq(catalogue_locations_version(c), 9, "damage is none of this one's");
+	cr_assert(catalogue_locations_same(c, catalogue_locations_ask(c), 9), "damage is none of this one's");
 	catalogue_free(c);
 }
 

@@ -55,7 +55,8 @@ static struct op *add(struct table *t, enum op_kind kind, const char *id, const 
 		op_line(op, word, 1, NULL, 0, strtoll(word + 1, NULL, 10));
 	if (kind == OP_MOVE)
 		op->move.kind = ADJUSTMENT;
-	op_seal(op, NULL);
+	if (op_traits[kind].makes)
+		op_seal(op, NULL);
 	for (size_t i = 0; i < op->lines_count; i++) {
 		op->lines[i].sku = catalogue_sku(t->catalogue, op->lines[i].sku_code);
 		op->lines[i].location = catalogue_location(t->catalogue, "main");
@@ -554,7 +555,7 @@ Test(decide, limits_of_customers)
 			const char *order = rows[i].orders[k];
 			struct op  *op = add(&t, OP_RESERVE, "R1", order + 2);
 
-			op->reserve.customer = *order == 'c' ? "c" : *order == 'd' ? "d" : NULL;
+			op->customer = *order == 'c' ? "c" : *order == 'd' ? "d" : NULL;
 			op->reserve.mode = order[1] == '+' ? BEST_EFFORT : ALL_OR_NOTHING;
 		}
 		quotas_set(&t);
@@ -586,8 +587,8 @@ Test(decide, what_a_customer_gave_back)
 		  *behind = add(&t, OP_RESERVE, "R2", "A3"), *over = add(&t, OP_RESERVE, "R3", "A1"),
 		  *replacing = add(&t, OP_RESERVE, "R4", "A3");
 
-	full->reserve.customer = behind->reserve.customer = over->reserve.customer = "c";
-	replacing->reserve.customer = "c";
+	full->customer = behind->customer = over->customer = "c";
+	replacing->customer = "c";
 	release->found = found_of_c(HELD, NOW + 1, release);
 	release->becomes = RELEASED;
 	replacing->other_id = "R2";
@@ -635,7 +636,7 @@ Test(decide, limits_wait_for_the_database)
 	struct op    *op = add(&t, OP_RESERVE, "R1", "A3"), *none = add(&t, OP_RESERVE, "R2", "A1");
 	struct quota *of_c, *of_nobody;
 
-	op->reserve.customer = "c";
+	op->customer = "c";
 	quotas_set(&t);
 	of_c = quota_find(&t.quotas, "c", 1);
 	of_nobody = quota_find(&t.quotas, NULL, 1);

@@ -67,7 +67,7 @@ Test(event_json, json_of_each_kind)
 	plain.state = HELD; /* reads so, although its time is up by now */
 	event_reservation(&log.row, &(struct event_head){EVENT_SPLIT, 4, "R2", 0}, &r, lines, 2, false);
 	event_reservation(&log.row, &(struct event_head){EVENT_EXTENDED, 0, NULL, 300}, &plain, lines, 0, false);
-	event_movement(&log.row, &(struct event_head){.type = EVENT_COUNT}, &m, 5, lines, 2);
+	event_movement(&log.row, &(struct event_head){.type = EVENT_STOCKTAKE}, &m, 5, lines, 2);
 	event_level(&log.row, EVENT_LOW, 1, 2, 3, 5);
 	event_level(&log.row, EVENT_OUT, 1, 0, 0, -1);
 	event_level(&log.row, EVENT_BACK, 1, 0, 1, 0);

@@ -23,6 +23,17 @@ static const char *prefixed(const char *text)
 	return said;
 }
 
+/* Something is signed with it. */
+static bool secret_valid(const char *secret)
+{
+	const char *const secrets[SECRETS] = {secret};
+	struct text       to = {0};
+	bool              valid = signature_write(&to, secrets, "msg_1", 1, "{}", 2);
+
+	text_fini(&to);
+	return valid;
+}
+
 Test(signature, secrets_are_read_strictly)
 {
 	static const struct {
