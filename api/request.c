@@ -256,13 +256,17 @@ enum outcome request_outcome(struct request *r, size_t i)
 	return r->ops[i]->ended ? r->ops[i]->outcome : r->ops[i]->given_up;
 }
 
-/* Refusals of operations that only read are not counted. */
+/* Refusals of operations that only read are not counted. losses.c counts a movement that is short of units which it may
+ * take from orders: it is tried anew before it is told. */
 static void request_answer(struct request *r)
 {
 	for (size_t i = 0; i < r->ops_count; i++)
 		if (r->ops[i] && op_trait(r->ops[i])->by == BY_LANE) {
-			metrics_refused(&r->all->metrics, request_outcome(r, i));
-			metrics_ended(&r->all->metrics, r->ops[i], request_outcome(r, i));
+			enum outcome outcome = request_outcome(r, i);
+
+			if (outcome != SHORT || !r->ops[i]->losses)
+				metrics_refused(&r->all->metrics, outcome);
+			metrics_ended(&r->all->metrics, r->ops[i], outcome);
 		}
 	r->answer(r);
 }

@@ -74,14 +74,6 @@ static void pick(struct request *r, struct loss_call *call)
 	request_go_on(r, op, picked);
 }
 
-/* Who was passed over may have enough. */
-static void reply_busy(struct request *r)
-{
-	r->all->metrics.refusals[SHORT]--;
-	metrics_refused(&r->all->metrics, BUSY);
-	reply_refused(r, BUSY, NULL, NULL);
-}
-
 bool losses_go_on(struct request *r, enum outcome outcome, void (*answer)(struct request *r))
 {
 	struct op        *op = r->ops[0];
@@ -92,14 +84,14 @@ bool losses_go_on(struct request *r, enum outcome outcome, void (*answer)(struct
 	call = mem_alloc(sizeof(*call));
 	call->answer = answer;
 	if (clock_us() - r->began_us < INT64_C(1000) * PICK_MS && loss_pick_begin(&call->pick, op)) {
-		r->all->metrics.refusals[SHORT]--; /* it is not told yet */
 		call->movement = op;
 		pick(r, call);
 		return true;
 	}
 	call_free(call);
+	metrics_refused(&r->all->metrics, op->losses->passed ? BUSY : SHORT);
 	if (!op->losses->passed)
 		return false;
-	reply_busy(r);
+	reply_refused(r, BUSY, NULL, NULL); /* the orders that were skipped (locked) may have the units */
 	return true;
 }

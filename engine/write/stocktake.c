@@ -339,12 +339,9 @@ static bool counts_ahead(struct op *op, int64_t now)
 }
 
 /* The outcome that stands first in outcome.def; the lines keep their fault only where it is theirs. */
-static enum outcome stocktake_decide(struct op *op, const struct slot_rows *s, int64_t now)
+static enum outcome stocktake_decide(struct op *op, const struct slot_rows *s)
 {
 	enum outcome out = OUTCOME_OK;
-
-	if (op_moves(op, COUNTED) && counts_ahead(op, now))
-		return INVALID;
 
 	for (size_t k = 0; k < op->lines_count; k++) {
 		enum outcome of_line = counted_decide(op, &op->lines[k], s);
@@ -490,7 +487,7 @@ static void slots_lock(struct lane *l, const struct op *op, struct slot_rows *s)
 /* Decides behind the locks, and writes. */
 static void stocktake_resolve(struct lane *l, struct op *op, struct slot_rows *s)
 {
-	op->outcome = stocktake_decide(op, s, l->txn.now);
+	op->outcome = op_moves(op, COUNTED) && counts_ahead(op, l->txn.now) ? INVALID : stocktake_decide(op, s);
 	op->writes = op->outcome == OUTCOME_OK;
 	if (op->writes)
 		stocktake_write(l, op, s); /* the batch is this operation alone */

@@ -112,6 +112,7 @@ Test(losses, are_refused)
 	     "claim   settle w                                     -> 201 orders=R1",
 	     "adjust  A -1 short=backorder to=bo                   -> 409 short A requested=1 available=0",
 	     "count   A=4 short=backorder to=bo expected=5         -> 409 short A counted=4 reserved=5",
+	     "raw GET /metrics                                     -> 'holdfast_refusals_total{code=short}=5'",
 	     "count   A=4 short=backorder to=bo expected=4         -> 409 count_mismatch",
 	     "give-back 1                                          -> 200",
 	     "count   A=4 short=backorder to=bo expected=5         -> 201 backordered=1",
