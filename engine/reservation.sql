@@ -227,7 +227,8 @@ INSERT INTO reservation_line (reservation_id, sku_id, location_id, slot, qty) VA
 
 -- name: split_line_drop (never_waits)
 -- Lines that leave whole. Rows: (reservation_id, sku, location); the row of nobody as in as_read.
-DELETE FROM reservation_line WHERE (reservation_id, sku_id, location_id) IN ((0, 0, 0), {rows});
+DELETE l FROM reservation_line l FORCE INDEX (PRIMARY)
+ WHERE (l.reservation_id, l.sku_id, l.location_id) IN ((0, 0, 0), {rows});
 
 -- name: split_part_add (never_waits)
 -- The part has the times of the first, and is due no later than now, or than it may be shipped, where it is confirmed:
