@@ -1,15 +1,15 @@
 # Holdfast. `make run` and `make test` are all a newcomer needs; `make help` lists the rest.
 # Debian packages: of `make run`, then of the rest. Tests take the user mysql and the plugin of PAM of mariadb-server.
-PACKAGES = gcc libc6-dev make libmariadb-dev mariadb-server-core mariadb-client-core libevent-dev libcjson-dev libcsv-dev libssl-dev \
+PACKAGES = gcc libc6-dev make libmariadb-dev mariadb-server-core mariadb-client-core libevent-dev libcsv-dev libssl-dev \
   libcurl4-openssl-dev ca-certificates curl
-test check-programs check-long coverage fault soak contract demo: PACKAGES += libcriterion-dev libfaketime python3
-walk: PACKAGES += python3
+test check-programs check-long coverage fault soak contract demo: PACKAGES += libcriterion-dev libcjson-dev libfaketime python3
 check-programs coverage fuzz: PACKAGES += clang libclang-rt-14-dev llvm
-cluster: PACKAGES += libcriterion-dev libfaketime python3 mariadb-server galera-4 rsync lsof iproute2 nftables
+cluster: PACKAGES += libcriterion-dev libcjson-dev libfaketime python3 mariadb-server galera-4 rsync lsof iproute2 nftables
 check-programs: PACKAGES += valgrind git mawk gawk busybox mariadb-server galera-4 rsync lsof iproute2 nftables
 check-programs check-long pictures: PACKAGES += chromium chromium-driver python3-selenium
 check-programs contract: PACKAGES += python3-yaml python3-jsonschema
-count: PACKAGES += python3 valgrind
+count: PACKAGES += valgrind
+count walk: PACKAGES += python3
 bench: PACKAGES += redis-server
 
 B       ?= build
@@ -26,7 +26,7 @@ HARD := $(foreach f,$(HARD),$(shell $(CC) -Werror $(f) -c -x c -o /dev/null /dev
 override CFLAGS  += $(HARD)
 override LDFLAGS += -pie -Wl,-z,relro,-z,now
 endif
-LDLIBS   = -levent_core -levent_openssl -lmariadb -lcjson -lcsv -lcurl -lssl -lcrypto -lpthread
+LDLIBS   = -levent_core -levent_openssl -lmariadb -lcsv -lcurl -lssl -lcrypto -lpthread
 
 GEN      = $(addprefix $(B)/gen/,statements.h schema.h openapi.h console_files.h)
 PARTS    = $(sort $(wildcard engine/*.c engine/*/*.c api/*.c api/*/*.c jobs/*.c jobs/*/*.c commands/*.c commands/*/*.c schema/*.c))
@@ -185,13 +185,13 @@ $(B)/bench-%.so: tests/bench/preload/%.c
 TEST_FLAGS := -O0 -U_FORTIFY_SOURCE $(if $(findstring -fsanitize,$(CFLAGS)),-fno-sanitize=all -DSANITIZED=1)
 $(TESTS:%.c=$(B)/obj/%.o): override CFLAGS += $(TEST_FLAGS)
 $(B)/test: $(TESTS:%.c=$(B)/obj/%.o) $(OBJECTS) $(B)/obj/commands.o
-	$(link) -lcriterion
+	$(link) -lcriterion -lcjson
 $(B)/bench-holdfast: $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/bench/*.c)) $(filter $(B)/obj/engine/%,$(OBJECTS)) $(filter $(B)/obj/schema/%,$(OBJECTS))
 	$(link) -levent_extra -lm
 # libFuzzer brings the main; what is beside the targets in their folder belongs to each of them, and so does the impostor.
 $(B)/fuzz/%: $(B)/obj/tests/fuzz/fuzz_%.o $(patsubst %.c,$(B)/obj/%.o,$(filter-out tests/fuzz/fuzz_%,$(wildcard tests/fuzz/*.c))) \
              $(B)/obj/tests/kit/impostor.o $(OBJECTS) $(B)/obj/commands.o
-	$(link) -fsanitize=fuzzer
+	$(link) -fsanitize=fuzzer -lcjson
 # main.c without its main: the tests run commands of the program in-process where they look inside.
 $(B)/obj/commands.o: main.c $(GEN)
 	$(compile) -Dmain=holdfast_main
@@ -213,7 +213,7 @@ $(GEN): $(if $(COUNTS),,$(B)/gen/ready ALWAYS)
 # attacks: its version number does not tell, a function that came with them does. Two private parts of libmariadb are
 # used as they are in 3.3 and 3.4: how an answer to a prepared statement is read and the last error, both in db.c.
 $(B)/gen/ready:
-	@why=$$(printf '#include <%s>\n' event2/event.h mysql.h cjson/cJSON.h csv.h curl/curl.h openssl/ssl.h | \
+	@why=$$(printf '#include <%s>\n' event2/event.h mysql.h csv.h curl/curl.h openssl/ssl.h | \
 	  $(CC) $(filter-out -M%,$(CFLAGS)) -E - 2>&1 > /dev/null) || \
 	  { echo "A compiler or a library is missing: say make install-packages ($$(echo "$$why" | head -n 1))" >&2; exit 1; }
 	@[ '$(LIBEVENT)' = unchecked ] || \

@@ -40,18 +40,24 @@ static bool is_printable(const char *text)
 	return *text == '\0';
 }
 
+/* Our name of a request: a mark of this process, and which request it is, both in hexadecimal. */
+static void request_number(char *to)
+{
+	enum { MARK = 12 };
+	static uint64_t count;
+
+	memcpy(to, process_mark(), MARK);
+	to[MARK] = '-';
+	hex_write(to + MARK + 1, ++count);
+}
+
 /* A sent name is printable ASCII, at most 128 bytes; another one is replaced by ours. */
 static void request_name(struct request *r, const char *sent)
 {
-	static uint64_t prefix, count;
-
-	if (!prefix)
-		random_bytes(&prefix, sizeof(prefix));
 	if (sent && *sent && strlen(sent) <= 128 && is_printable(sent))
 		strcpy(r->id, sent);
 	else
-		snprintf(r->id, sizeof(r->id), "%012llx-%llx", (unsigned long long)(prefix >> 16),
-		         (unsigned long long)++count);
+		request_number(r->id);
 }
 
 static struct request *request_born(struct requests *all, struct handle from)

@@ -13,9 +13,11 @@
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
+#include "engine/base/thread.h"
 #include "engine/db/db.h"
 #include "engine/loop.h"
 
+#include <errno.h>
 #include <event2/event.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -158,6 +160,14 @@ static void *allocate(size_t size)
 	return mem_resize(NULL, size);
 }
 
+/* After an error libevent ends the process. At its start it means a descriptor that was refused. */
+static void libevent_says(int severity, const char *message)
+{
+	if (severity >= EVENT_LOG_ERR)
+		descriptor_end(errno, message);
+	log_event(LOG_DEBUG, "libevent", "said=\"%s\"", message);
+}
+
 /* EPOLL_USE_CHANGELIST: an event removed and added again in one turn costs no epoll_ctl. */
 static struct event_base *base_new(void)
 {
@@ -166,11 +176,13 @@ static struct event_base *base_new(void)
 
 	/* Without memory the process ends: libevent would send half an answer. */
 	event_set_mem_functions(allocate, mem_resize, free);
+	event_set_log_callback(libevent_says);
 	config = event_config_new();
 	event_config_set_flag(config, EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST | EVENT_BASE_FLAG_NOLOCK);
 	base = event_base_new_with_config(config);
 	event_config_free(config);
-	assert(base);
+	if (!base)
+		descriptor_end(errno, "no loop can be made");
 	return base;
 }
 

@@ -1,6 +1,7 @@
 /* loop.c - see loop.h. */
 #include "engine/loop.h"
 #include "engine/base/memory.h"
+#include "engine/base/thread.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -19,8 +20,7 @@ struct loop *loop_new(void)
 
 	pthread_mutex_init(&l->lock, NULL);
 	l->last = &l->first;
-	l->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	assert(l->fd >= 0);
+	l->fd = wake_open(EFD_NONBLOCK);
 	return l;
 }
 

@@ -152,8 +152,12 @@ UPDATE reservation FORCE INDEX (PRIMARY) SET {made_confirmed}
  WHERE {as_read} AND state = {expired};
 
 -- name: reservation_line_move
--- The lines name the slot that holds their units now.
-UPDATE reservation_line FORCE INDEX (PRIMARY) SET slot = {slot} WHERE reservation_id IN ({list});
+-- The lines are live again, and name the slot that holds their units now.
+UPDATE reservation_line FORCE INDEX (PRIMARY) SET slot = {slot}, live = 1 WHERE reservation_id IN ({list});
+
+-- name: reservation_line_end
+-- The lines of reservations that have ended just now: no list of who holds their sku walks over them any more.
+UPDATE reservation_line FORCE INDEX (PRIMARY) SET live = 0 WHERE reservation_id IN ({list});
 
 -- name: reservation_release_held
 UPDATE reservation FORCE INDEX (PRIMARY) SET state = {released}, changed = @s, released_at = @t
@@ -357,12 +361,8 @@ UNION
 
 -- piece: is_of_the_list
 -- A held row belongs to the holds past their time ({lapsed} 1) or to the others (0); a row in another state always
--- belongs. Of a list of who holds {sku}, a row belongs that has a line of it, at {location} (0: anywhere): one look by
--- primary key for each row that is walked over. With {error} only rows with that last error.
+-- belongs. With {error} only rows with that last error.
 {has_error} AND ({state} <> {held} OR (r.expires_at <= UTC_TIMESTAMP(3)) = {lapsed})
-AND ({sku} = 0 OR EXISTS (SELECT 1 FROM reservation_line l FORCE INDEX (PRIMARY)
-                           WHERE l.reservation_id = r.reservation_id AND l.sku_id = {sku}
-                             AND ({location} = 0 OR l.location_id = {location})))
 
 -- name: reservation_list
 -- A walk over {limit} ids, newest first, and whether each belongs to the list.
@@ -386,6 +386,18 @@ SELECT r.reservation_id, r.task_id, r.due_at, {is_of_the_list}
  WHERE r.state = {state} AND r.task_id >= {after_task}
    AND (r.task_id > {after_task} OR r.due_at > {after_at} OR (r.due_at = {after_at} AND r.reservation_id > {after_id}))
  ORDER BY r.task_id, r.due_at, r.reservation_id LIMIT {limit};
+
+-- name: reservation_list_holders
+-- A walk over {limit} lines of live reservations that hold {sku}, the newest first, and whether each belongs to the
+-- list: it lies at {location} (0: anywhere), and its reservation is in {state} (0: any) and no hold past its time.
+SELECT l.reservation_id, l.location_id, r.due_at,
+       ({location} = 0 OR l.location_id = {location}) AND ({state} = 0 OR r.state = {state})
+       AND NOT (r.state = {held} AND r.expires_at <= UTC_TIMESTAMP(3))
+  FROM reservation_line l FORCE INDEX (holder)
+  STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = l.reservation_id
+ WHERE l.sku_id = {sku} AND l.live = 1 AND l.reservation_id <= {before_id}
+   AND (l.reservation_id < {before_id} OR l.location_id < {before_location})
+ ORDER BY l.reservation_id DESC, l.location_id DESC LIMIT {limit};
 
 -- name: reservation_probe
 -- The rows of the list that nobody else has locked right now.

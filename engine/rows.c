@@ -211,6 +211,19 @@ void lines_sort(struct line *lines, size_t count)
 	qsort(lines, count, sizeof(lines[0]), line_order);
 }
 
+void lines_join(struct line *lines, size_t *count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < *count; i++) {
+		if (kept > 0 && lines[kept - 1].sku == lines[i].sku && lines[kept - 1].location == lines[i].location)
+			lines[kept - 1].granted += lines[i].granted;
+		else
+			lines[kept++] = lines[i];
+	}
+	*count = kept;
+}
+
 bool line_waits(const struct line *line)
 {
 	return !location_in_house(line->location);
@@ -359,20 +372,6 @@ static void *record_append(const struct shape *shape, void *record, void *piece)
 	return record;
 }
 
-/* A stocktake that took from several slots has a line for each; to its reader they are one. */
-static void lines_join(struct line *lines, size_t *count)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < *count; i++) {
-		if (kept > 0 && lines[kept - 1].sku == lines[i].sku && lines[kept - 1].location == lines[i].location)
-			lines[kept - 1].granted += lines[i].granted;
-		else
-			lines[kept++] = lines[i];
-	}
-	*count = kept;
-}
-
 /* Joins the pieces of one record. Rows of a join come in any order; only their keys tell which belong together. */
 static void records_join(struct reading *in)
 {
@@ -391,7 +390,7 @@ static void records_join(struct reading *in)
 	in->count = kept;
 	for (size_t i = 0; i < kept; i++) {
 		lines_sort(lines_of(shape, list[i]), *lines_count(shape, list[i]));
-		if (shape->joins)
+		if (shape->joins) /* a stocktake that took from several slots has a line for each */
 			lines_join(lines_of(shape, list[i]), lines_count(shape, list[i]));
 	}
 }

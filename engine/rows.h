@@ -51,8 +51,10 @@ struct line {
 		                     places, that came back; the first line of a sku tells */
 	};
 };
-int     line_order(const void *a, const void *b); /* for qsort: by sku code, then location code */
-void    lines_sort(struct line *lines, size_t count);
+int  line_order(const void *a, const void *b); /* for qsort: by sku code, then location code */
+void lines_sort(struct line *lines, size_t count);
+/* Makes one of sorted lines of one sku and place: the first, with what all of them have granted. */
+void    lines_join(struct line *lines, size_t *count);
 int64_t lines_units(const struct line *lines, size_t count); /* the sum of qty */
 /* True: the units are not in the house yet, so a promise of them waits. */
 bool line_waits(const struct line *line);

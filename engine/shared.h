@@ -20,6 +20,7 @@ enum {
 	WAIT_MS = 10000, /* since its arrival: later a lane does not begin an operation nor look up the outcome of its
 	                  * COMMIT, and a reader does not try again */
 	SILENCE_S = 12,  /* a connection on which a request waited in vain is given up soon after it */
+	LOOK_ON_MS = 2000, /* since its arrival: so long a list whose page is empty goes on to the next one */
 	IDLE_MS = 500,   /* an idle thread checks its connection this often */
 };
 

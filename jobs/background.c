@@ -3,6 +3,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
+#include "engine/base/thread.h"
 #include "engine/db/writer.h"
 #include "jobs/stop.h"
 
@@ -71,15 +72,13 @@ static void *background_main(void *arg)
 struct background *background_open(struct source *source, const struct chore *chores, size_t count)
 {
 	struct background *b = mem_alloc(sizeof(*b));
-	int                error;
 
 	assert(count <= CHORES_MAX);
 	stop_init(&b->stop);
 	b->db = db_new(source);
 	for (; b->count < count; b->count++)
 		b->chores[b->count].chore = chores[b->count];
-	error = pthread_create(&b->thread, NULL, background_main, b);
-	assert(error == 0);
+	thread_start(&b->thread, background_main, b);
 	return b;
 }
 

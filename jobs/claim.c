@@ -83,10 +83,37 @@ static enum db_result claim_walk(struct db *db, struct claimer *claimer, struct 
 	return result;
 }
 
-/* One claim, and its orders as they are by now. */
+/* Takes the attempt back from orders that left the claim before it read them, by a split, say: they are not handed out.
+ * Those that another claim has by now stay as that one has handed them out. */
+static enum db_result lost_uncharge(struct db *db, struct catalogue *c, const struct task *task,
+                                    const struct reservation_reader *in)
+{
+	const struct fill         of_task = {.task = (int64_t)task->task_id, .state = task_kind_from(task->kind)};
+	struct reservation_reader lost = {.catalogue = c};
+	struct values             rows = {0};
+	struct txn                t = {0};
+	enum db_result            result = reservations_ask(db, TASK_LOST_ROWS, &of_task, &lost);
+
+	for (size_t i = 0; i < lost.count; i++)
+		if (!task_rows_find(in, lost.list[i]->order_id))
+			reservations_as_read(&rows, &lost.list[i], 1);
+	if (result == DB_OK && rows.rows > 0) {
+		txn_begin(&t, db);
+		txn_enter(&t, reservations_as_read(NULL, lost.list, lost.count), false);
+		txn_run(&t, TASK_UNCHARGE, &(struct fill){.rows = &rows, .state = of_task.state});
+		txn_expect(&t, rows.rows, TXN_MOVED);
+		result = task_commit(&t);
+	}
+	values_fini(&rows);
+	reservations_free(lost.list, lost.count);
+	return result;
+}
+
+/* One claim, and its orders as they are by now. An attempt too many is no reason to hand out nothing. */
 static enum db_result claim_once(struct db *db, struct catalogue *c, struct claimer *claimer, struct task *task,
                                  int64_t limit, int64_t lease_s, struct reservation_reader *in)
 {
+	struct retry   retry = {.results = 1 << DB_RETRY, .tries_max = RETRY_TRIES};
 	enum db_result result;
 	bool           again = task->mark != 0;
 
@@ -101,6 +128,9 @@ static enum db_result claim_once(struct db *db, struct catalogue *c, struct clai
 	task->state = TASK_OPEN;
 	result = task_rows(db, c, task->task_id, task_kind_from(task->kind), in);
 	claimer_note(claimer, in);
+	if (result == DB_OK && (int64_t)in->count < task->claimed)
+		while (retry_again(&retry, lost_uncharge(db, c, task, in)))
+			;
 	return result;
 }
 

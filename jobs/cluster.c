@@ -10,6 +10,7 @@
 #include "engine/base/hash.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
+#include "engine/base/thread.h"
 #include "engine/db/db.h"
 #include "jobs/stop.h"
 
@@ -329,15 +330,13 @@ struct cluster *cluster_open(struct source *source)
 	pthread_mutex_init(&c->lock, NULL);
 	for (; c->count < source_hosts(source); c->count++) {
 		struct prober *p = &c->probers[c->count];
-		int            error;
 
 		p->cluster = c;
 		p->host = c->count;
 		p->mark = random_number();
 		p->db = db_new_alone(source_host(source, p->host));
 		db_silence_set(p->db, PROBE_S);
-		error = pthread_create(&p->thread, NULL, prober_main, p);
-		assert(error == 0);
+		thread_start(&p->thread, prober_main, p);
 	}
 	return c;
 }

@@ -1,6 +1,7 @@
 /* stop.c - see stop.h. The first signal ends the work in order, the second one ends it at once. */
 #include "jobs/stop.h"
 #include "engine/base/clock.h"
+#include "engine/base/thread.h"
 
 #include <limits.h>
 #include <poll.h>
@@ -12,8 +13,7 @@
 void stop_init(struct stop *s)
 {
 	s->stops = false;
-	s->wakes = eventfd(0, EFD_CLOEXEC);
-	assert(s->wakes >= 0);
+	s->wakes = wake_open(0);
 }
 
 void stop_fini(struct stop *s)
@@ -62,7 +62,6 @@ static void *signals_main(void *arg)
 struct stop *stop_on_signals(void (*at_once)(void))
 {
 	pthread_t thread;
-	int       error;
 
 	assert(!watch.watches);
 	watch.watches = true;
@@ -73,8 +72,7 @@ struct stop *stop_on_signals(void (*at_once)(void))
 	sigaddset(&watch.set, SIGINT);
 	pthread_sigmask(SIG_BLOCK, &watch.set, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	error = pthread_create(&thread, NULL, signals_main, NULL);
-	assert(error == 0);
+	thread_start(&thread, signals_main, NULL);
 	pthread_detach(thread);
 	return &watch.stop;
 }

@@ -126,6 +126,17 @@ SELECT {task_columns}, k.state = {open} AND k.lease_until < UTC_TIMESTAMP(3)
 -- Orders that somebody else took from the task (task_lose).
 SELECT order_id FROM task_lost FORCE INDEX (PRIMARY) WHERE task_id = {task};
 
+-- name: task_lost_rows
+-- Those of them that nobody has, in {state}, as a claim of the task has charged them.
+SELECT {reservation_columns}, {line_columns}
+  FROM task_lost t FORCE INDEX (PRIMARY)
+  STRAIGHT_JOIN reservation r FORCE INDEX (order_id) ON r.order_id = t.order_id {reservation_lines}
+ WHERE t.task_id = {task} AND r.state = {state} AND r.task_id IS NULL AND r.attempts > 0;
+
+-- name: task_uncharge
+UPDATE reservation FORCE INDEX (PRIMARY) SET changed = @s, attempts = {uncharged}
+ WHERE {as_read} AND {is_free} AND state = {state};
+
 -- piece: open_or_done
 -- The task's state when its orders in {state} are counted anew: done when no order is left.
 state = IF(EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim) WHERE state = {state} AND task_id = {task}),

@@ -4,6 +4,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
+#include "engine/base/thread.h"
 #include "engine/db/checks.h"
 #include "engine/db/db.h"
 #include "engine/db/writer.h"
@@ -236,7 +237,6 @@ static void *worker_main(void *arg)
 struct worker *worker_start(const struct work *work, unsigned number)
 {
 	struct worker *w = mem_alloc(sizeof(*w));
-	int            error;
 
 	w->work = *work;
 	if (!w->work.reaped)
@@ -248,8 +248,7 @@ struct worker *worker_start(const struct work *work, unsigned number)
 	w->db = db_new(work->source);
 	w->since_ms = clock_ms();
 	worker_name(w, number);
-	error = pthread_create(&w->thread, NULL, worker_main, w);
-	assert(error == 0);
+	thread_start(&w->thread, worker_main, w);
 	return w;
 }
 

@@ -210,8 +210,7 @@ SELECT k.code AS sku, o.code AS location, v.level, v.low
 
 -- name: reserved_is_promised (at_once)
 -- The units that a slot has in `reserved` are the sum of the lines of live reservations (held, confirmed, buried) in
--- that slot. Lines have no index by sku, which every order would pay for: this is one walk over the live ones, summed
--- by slot.
+-- that slot. This is one walk over the live ones, summed by slot.
 SELECT k.code AS sku, o.code AS location, d.slot, SUM(d.reserved) AS reserved, SUM(d.promised) AS promised
   FROM (SELECT s.sku_id, s.location_id, s.slot, s.reserved, 0 AS promised
           FROM stock_slot s FORCE INDEX (PRIMARY) WHERE ({sku} = 0 OR s.sku_id = {sku})
@@ -231,6 +230,16 @@ SELECT r.order_id, k.code AS sku, o.code AS location, l.qty
   LEFT JOIN sku k USING (sku_id) LEFT JOIN location o USING (location_id)
  WHERE (l.qty IS NULL OR l.qty < 1) AND r.reservation_id BETWEEN {from_id} AND {until_id}
        AND ({sku} = 0 OR l.sku_id = {sku});
+
+-- name: line_is_live (by_reservation)
+-- A line is live while its reservation is held, confirmed or buried: the list of who holds a sku walks over live ones
+-- alone. One that is still live behind the end costs that list a look, and changes no answer.
+SELECT r.order_id, k.code AS sku, o.code AS location, l.live
+  FROM reservation r FORCE INDEX (PRIMARY)
+  STRAIGHT_JOIN reservation_line l FORCE INDEX (PRIMARY) ON l.reservation_id = r.reservation_id
+  LEFT JOIN sku k ON k.sku_id = l.sku_id LEFT JOIN location o ON o.location_id = l.location_id
+ WHERE l.live = 0 AND r.state IN ({held}, {confirmed}, {buried})
+       AND r.reservation_id BETWEEN {from_id} AND {until_id} AND ({sku} = 0 OR l.sku_id = {sku});
 
 -- name: line_has_reservation (by_reservation)
 -- A line belongs to a reservation, a sku and a location.

@@ -244,7 +244,7 @@ static bool tables_compare(struct db *db, const struct schema_files *files, int 
 	return ok;
 }
 
-/* A row of version 20 is all that an adopted database gets. Programs of version 19 that are connected go on with their
+/* A row of the baseline's version, before the steps. Programs of version 19 that are connected go on with their
  * orders, in the same tables, until they look at the version. */
 static bool adopt(struct db *db, const struct schema_files *files)
 {

@@ -308,10 +308,8 @@ static enum onward ping_onward(void *arg, struct op *op)
 
 	if (call->job.outcome != OUTCOME_OK)
 		return JOB_ENDS;
-	if (ping_begin(call->ping, call->options, &call->webhook, call->by, op))
-		return JOB_TAKEN;
-	call->job.outcome = NO_KEY_HERE;
-	return JOB_ENDS;
+	call->job.outcome = ping_begin(call->ping, call->options, &call->webhook, call->by, op);
+	return call->job.outcome == OUTCOME_OK ? JOB_TAKEN : JOB_ENDS;
 }
 
 static void *ping_new(struct request *r)

@@ -23,11 +23,6 @@ static void accept_failed(struct evconnlistener *listener, void *arg)
 	evconnlistener_disable(listener);
 }
 
-static void libevent_says(int severity, const char *message)
-{
-	log_event(severity >= EVENT_LOG_ERR ? LOG_ERROR : LOG_DEBUG, "libevent", "said=\"%s\"", message);
-}
-
 /* The process takes as many descriptors as it may have: each connection needs one. */
 static void descriptors_raise(void)
 {
@@ -283,7 +278,6 @@ static bool one_start(struct listening *at, struct event_base *base, char *why, 
 
 bool listen_start(struct listenings *ls, struct event_base *base, char *why, size_t why_size)
 {
-	event_set_log_callback(libevent_says);
 	descriptors_raise();
 	for (size_t i = 0; i < ls->count; i++)
 		if (!one_start(&ls->at[i], base, why, why_size)) {

@@ -15,7 +15,9 @@ static bool is_address(const char *host, size_t len)
 
 	if (len >= sizeof(text))
 		return false;
-	snprintf(text, sizeof(text), "%.*s", (int)len - 2 * is_6, host + is_6);
+	len -= 2 * is_6;
+	memcpy(text, host + is_6, len);
+	text[len] = '\0';
 	return inet_pton(is_6 ? AF_INET6 : AF_INET, text, bytes) == 1;
 }
 

@@ -1,13 +1,13 @@
 /* terminal.c - see terminal.h. */
 #include "commands/terminal/terminal.h"
 #include "engine/base/clock.h"
+#include "engine/base/thread.h"
 #include "engine/base/utf8.h"
 
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
@@ -131,8 +131,7 @@ void terminal_enter(bool screen)
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT},
 			 crashes[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 
-	picture.woken = eventfd(0, EFD_CLOEXEC);
-	assert(picture.woken >= 0);
+	picture.woken = wake_open(0);
 	picture.screen = screen && tcgetattr(STDIN_FILENO, &picture.before) == 0;
 	for (size_t i = 0; i < LENGTH(ends); i++)
 		handle(ends[i], at_end, SA_RESTART);

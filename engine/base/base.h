@@ -15,12 +15,13 @@
 #define HOLDFAST_VERSION "0.1.0"
 #endif
 
-#define MUST_CHECK   __attribute__((warn_unused_result))
-#define PRINTF(f, a) __attribute__((format(printf, f, a)))
+#define MUST_CHECK    __attribute__((warn_unused_result))
+#define PRINTF(f, a)  __attribute__((format(printf, f, a)))
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
 /* A large variable of a function that writes every part of it before it reads the part. -ftrivial-auto-var-init would
  * fill all of it with zeros at each call. */
-#define UNZEROED      __attribute__((uninitialized))
-#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+#define UNZEROED __attribute__((uninitialized))
 
 /* Exit statuses of the program (sysexits.h has the last three). */
 enum { EXIT_DONE = 0, EXIT_TROUBLE = 1, EXIT_USAGE = 64, EXIT_UNAVAILABLE = 69, EXIT_CONFIG = 78 };

@@ -130,11 +130,13 @@ static void civil_from_days(int64_t days, int *y, int *m, int *d)
 	*y = (int)(yoe + era * 400 + (*m <= 2));
 }
 
-static char *digits_write(char *to, int n, int width)
+/* Two digits and what stands behind them. */
+static char *pair_write(char *to, int n, char mark)
 {
-	for (int i = width; i-- > 0; n /= 10)
-		to[i] = (char)('0' + n % 10);
-	return to + width;
+	to[0] = (char)('0' + n / 10);
+	to[1] = (char)('0' + n % 10);
+	to[2] = mark;
+	return to + 3;
 }
 
 void time_write(struct text *t, int64_t ms)
@@ -142,25 +144,18 @@ void time_write(struct text *t, int64_t ms)
 	int   in_day, year, month, day;
 	char *to = text_room(t, 24), *at;
 
-	if (!to)
-		return;
 	ms = ms < 0 ? 0 : ms > TIME_LAST ? TIME_LAST : ms;
 	in_day = (int)(ms / 1000 % 86400);
 	civil_from_days(ms / 86400000, &year, &month, &day);
-	at = digits_write(to, year, 4);
-	*at++ = '-';
-	at = digits_write(at, month, 2);
-	*at++ = '-';
-	at = digits_write(at, day, 2);
-	*at++ = 'T';
-	at = digits_write(at, in_day / 3600, 2);
-	*at++ = ':';
-	at = digits_write(at, in_day / 60 % 60, 2);
-	*at++ = ':';
-	at = digits_write(at, in_day % 60, 2);
-	*at++ = '.';
-	at = digits_write(at, (int)(ms % 1000), 3);
-	*at++ = 'Z';
+	(void)pair_write(to, year / 100, 0);
+	at = pair_write(to + 2, year % 100, '-');
+	at = pair_write(at, month, '-');
+	at = pair_write(at, day, 'T');
+	at = pair_write(at, in_day / 3600, ':');
+	at = pair_write(at, in_day / 60 % 60, ':');
+	at = pair_write(at, in_day % 60, '.');
+	*at++ = (char)('0' + ms / 100 % 10);
+	at = pair_write(at, (int)(ms % 100), 'Z');
 	*at = '\0';
 	t->len += (size_t)(at - to);
 }

@@ -1,6 +1,7 @@
 /* escape.c - see escape.h. */
 #include "engine/base/escape.h"
 #include "engine/base/text.h"
+#include "engine/base/utf8.h"
 
 #include <string.h>
 
@@ -51,17 +52,6 @@ uint32_t escape_read(const char *at, size_t *len, const char **why)
 		return 0;
 	*len = 12;
 	return 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
-}
-
-static char *utf8_write(char *to, uint32_t c)
-{
-	static const unsigned leads[] = {0, 0, 0xc0, 0xe0, 0xf0};
-	int                   len = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-
-	for (int i = len - 1; i > 0; i--, c >>= 6)
-		to[i] = (char)(0x80 | (c & 0x3f));
-	to[0] = (char)(leads[len] | c);
-	return to + len;
 }
 
 char *escape_write(char *to, uint32_t c)

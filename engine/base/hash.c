@@ -28,13 +28,21 @@ int64_t random_number(void)
 
 static uint64_t       hash_seed;
 static EVP_MD        *sha256_method;
+static pthread_key_t  sha256_context; /* an EVP_MD_CTX of each thread */
 static char           mark[17];
 static pthread_once_t hash_once = PTHREAD_ONCE_INIT;
+
+static void context_free(void *context)
+{
+	EVP_MD_CTX_free(context);
+}
 
 static void hash_start(void)
 {
 	random_bytes(&hash_seed, sizeof(hash_seed));
 	sha256_method = EVP_MD_fetch(NULL, "SHA256", NULL);
+	if (pthread_key_create(&sha256_context, context_free) != 0)
+		mem_end();
 	snprintf(mark, sizeof(mark), "%016llx", (unsigned long long)random_number());
 }
 
@@ -66,10 +74,20 @@ uint32_t hash_stable(const void *data, size_t len)
 	return h;
 }
 
-/* EVP_sha256() would look for the method at each call, which takes longer than the digest of a short text. */
+/* To look for the method at each call, as EVP_sha256() does, and to make a context for it, takes longer than the digest
+ * of a short text. */
 void sha256(const void *data, size_t len, unsigned char digest[SHA256_BYTES])
 {
+	EVP_MD_CTX *context;
+
 	pthread_once(&hash_once, hash_start);
-	if (!EVP_Digest(data, len, digest, NULL, sha256_method, NULL))
+	context = pthread_getspecific(sha256_context);
+	if (!context) {
+		context = EVP_MD_CTX_new();
+		if (!context || pthread_setspecific(sha256_context, context) != 0)
+			mem_end();
+	}
+	if (!EVP_DigestInit_ex(context, sha256_method, NULL) || !EVP_DigestUpdate(context, data, len) ||
+	    !EVP_DigestFinal_ex(context, digest, NULL))
 		mem_end();
 }

@@ -1,5 +1,4 @@
-/* json.c - see json.h. The scan (scan.c) has judged numbers, twins, UTF-8 and depth before cJSON runs. This file walks
- * cJSON's tree itself, because cJSON's look-ups ignore the case of names and count from the front. */
+/* json.c - see json.h. The scan (scan.c) has judged numbers, twins, UTF-8 and depth, and gives the tree. */
 #include "engine/base/json.h"
 #include "engine/base/clock.h"
 #include "engine/base/codes.h"
@@ -7,17 +6,17 @@
 #include "engine/base/memory.h"
 #include "engine/base/nearest.h"
 
-#include <cjson/cJSON.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct json_doc {
-	struct cJSON     *root;
-	struct scan_flaws flaws;
-	char              text[]; /* the body's copy, ending in a NUL; the scan and cJSON read it */
+	struct scan_tree tree;
+	struct json_node nodes[]; /* the room for the tree, and behind it the body's copy */
 };
+
+/* A node of the calls takes about ten bytes of text. More nodes come in blocks of the tree's own. */
+enum { BYTES_PER_NODE = 8 };
 
 static bool is_blank(const char *text, size_t len)
 {
@@ -31,32 +30,30 @@ static bool is_blank(const char *text, size_t len)
 struct json_doc *json_parse(const char *text, size_t len, struct json_fault *fault)
 {
 	struct json_doc *doc;
+	size_t           room;
+	char            *copy;
 
 	if (is_blank(text, len)) {
 		text = "{}";
 		len = 2;
 	}
-	doc = mem_alloc(sizeof(*doc) + len + 1);
-	memcpy(doc->text, text, len);
-	if (!scan_text(doc->text, len, &doc->flaws, fault)) {
-		json_free(doc);
-		return NULL;
-	}
-	errno = 0;
-	doc->root = cJSON_ParseWithLengthOpts(doc->text, len + 1, NULL, true);
-	if (!doc->root) {
-		assert(errno == ENOMEM); /* cJSON reads whatever passes the scan (fuzz_json.c) */
-		mem_end();
-	}
-	return doc;
+	room = len / BYTES_PER_NODE < SCAN_VALUES_MAX ? len / BYTES_PER_NODE : SCAN_VALUES_MAX;
+	doc = mem_resize(NULL, sizeof(*doc) + room * sizeof(doc->nodes[0]) + len + 1);
+	doc->tree = (struct scan_tree){.unused = doc->nodes, .end = doc->nodes + room};
+	copy = (char *)(doc->nodes + room);
+	memcpy(copy, text, len);
+	copy[len] = '\0';
+	if (scan_text(copy, len, &doc->tree, fault))
+		return doc;
+	json_free(doc);
+	return NULL;
 }
 
 void json_free(struct json_doc *doc)
 {
 	if (!doc)
 		return;
-	cJSON_Delete(doc->root);
-	scan_flaws_fini(&doc->flaws);
+	scan_tree_fini(&doc->tree);
 	free(doc);
 }
 
@@ -97,11 +94,21 @@ void json_refuse(struct json_reader *in, const char *name, const char *detail)
 
 /* ---- objects */
 
-static void reader_init(struct json_reader *in, const struct json_doc *doc, const struct cJSON *node,
+static bool is_object(const struct json_node *node)
+{
+	return node->type == JSON_OBJECT;
+}
+
+static bool is_string(const struct json_node *node)
+{
+	return node && node->type == JSON_STRING;
+}
+
+static void reader_init(struct json_reader *in, const struct json_doc *doc, const struct json_node *node,
                         struct json_fault *fault)
 {
 	*in = (struct json_reader){.doc = doc, .node = node, .fault = fault};
-	if (!cJSON_IsObject(node))
+	if (!is_object(node))
 		refuse(in, NULL, NO_INDEX, "must be an object");
 }
 
@@ -117,9 +124,9 @@ static void reader_flawed(struct json_reader *in, const char *field, const char 
 
 void json_begin(struct json_reader *in, const struct json_doc *doc, struct json_fault *fault)
 {
-	const struct scan_flaws *flaws = &doc->flaws;
+	const struct scan_flaws *flaws = &doc->tree.flaws;
 
-	reader_init(in, doc, doc->root, fault);
+	reader_init(in, doc, &doc->tree.root, fault);
 	if (flaws->outside.detail[0])
 		reader_flawed(in, flaws->outside.field, flaws->outside.detail);
 	else if (flaws->count > 0)
@@ -129,15 +136,15 @@ void json_begin(struct json_reader *in, const struct json_doc *doc, struct json_
 size_t json_begin_items(struct json_reader *in, const struct json_doc *doc, const char *name, size_t max,
                         struct json_fault *fault)
 {
-	reader_init(in, doc, doc->root, fault);
-	if (doc->flaws.outside.detail[0])
-		reader_flawed(in, doc->flaws.outside.field, doc->flaws.outside.detail);
+	reader_init(in, doc, &doc->tree.root, fault);
+	if (doc->tree.flaws.outside.detail[0])
+		reader_flawed(in, doc->tree.flaws.outside.field, doc->tree.flaws.outside.detail);
 	return json_array(in, name, 1, max, &in->next);
 }
 
-static const struct cJSON *item_next(struct json_reader *items, size_t i)
+static const struct json_node *item_next(struct json_reader *items, size_t i)
 {
-	const struct cJSON *node = items->next;
+	const struct json_node *node = items->next;
 
 	assert(node && i == items->next_i);
 	items->next = node->next;
@@ -147,7 +154,7 @@ static const struct cJSON *item_next(struct json_reader *items, size_t i)
 
 void json_item(struct json_reader *items, size_t i, struct json_reader *item, struct json_fault *fault)
 {
-	const struct scan_flaw *flaw = scan_flaw_find(&items->doc->flaws, i);
+	const struct scan_flaw *flaw = scan_flaw_find(&items->doc->tree.flaws, i);
 
 	reader_init(item, items->doc, item_next(items, i), fault);
 	if (flaw)
@@ -157,22 +164,22 @@ void json_item(struct json_reader *items, size_t i, struct json_reader *item, st
 /* ---- members */
 
 /* The member and its bit in `seen`; NULL if there is none. */
-static const struct cJSON *member_find(const struct json_reader *in, const char *name, uint64_t *bit)
+static const struct json_node *member_find(const struct json_reader *in, const char *name, uint64_t *bit)
 {
-	const struct cJSON *node = in->node;
+	const struct json_node *node = in->node;
 
 	*bit = 1;
-	node = cJSON_IsObject(node) ? node->child : NULL;
-	for (; node && strcmp(node->string, name) != 0; node = node->next)
+	node = is_object(node) ? node->child : NULL;
+	for (; node && strcmp(node->name, name) != 0; node = node->next)
 		*bit <<= 1;
 	return node;
 }
 
 /* The member; NULL if it is absent, which is a fault if it is required, or something was wrong before. */
-static const struct cJSON *member_read(struct json_reader *in, const char *name, enum json_need need)
+static const struct json_node *member_read(struct json_reader *in, const char *name, enum json_need need)
 {
-	const struct cJSON *node;
-	uint64_t            bit;
+	const struct json_node *node;
+	uint64_t                bit;
 
 	if (in->failed)
 		return NULL;
@@ -195,20 +202,19 @@ bool json_has(const struct json_reader *in, const char *name)
 
 const char *json_peek_code(const struct json_reader *in, const char *name, size_t max)
 {
-	uint64_t            bit;
-	const struct cJSON *node = member_find(in, name, &bit);
-	const char         *code = cJSON_IsString(node) ? node->valuestring : "";
+	uint64_t                bit;
+	const struct json_node *node = member_find(in, name, &bit);
 
-	return code_valid(code, strlen(code), max) ? code : NULL;
+	return is_string(node) && code_valid(node->string, node->len, max) ? node->string : NULL;
 }
 
 bool json_string(struct json_reader *in, const char *name, enum json_need need, const char **out, size_t *len)
 {
-	const struct cJSON *node = member_read(in, name, need);
+	const struct json_node *node = member_read(in, name, need);
 
-	if (node && cJSON_IsString(node)) {
-		*out = node->valuestring;
-		*len = strlen(node->valuestring);
+	if (is_string(node)) {
+		*out = node->string;
+		*len = node->len;
 	} else if (node) {
 		refuse(in, name, NO_INDEX, "must be a string");
 	}
@@ -216,22 +222,19 @@ bool json_string(struct json_reader *in, const char *name, enum json_need need, 
 }
 
 /* A member (NO_INDEX) or an element of the array `name` as a code. */
-static void code_read(struct json_reader *in, const char *name, int64_t index, const struct cJSON *node, size_t max,
+static void code_read(struct json_reader *in, const char *name, int64_t index, const struct json_node *node, size_t max,
                       const char **out, size_t *len)
 {
-	size_t code_len;
-
-	if (!cJSON_IsString(node)) {
+	if (node->type != JSON_STRING) {
 		refuse(in, name, index, "must be a string");
 		return;
 	}
-	code_len = strlen(node->valuestring);
-	if (!code_valid(node->valuestring, code_len, max)) {
+	if (!code_valid(node->string, node->len, max)) {
 		refuse(in, name, index, CODE_RULE, max);
 		return;
 	}
-	*out = node->valuestring;
-	*len = code_len;
+	*out = node->string;
+	*len = node->len;
 }
 
 const char *json_note(struct json_reader *in, const char *name, size_t *len)
@@ -246,7 +249,7 @@ const char *json_note(struct json_reader *in, const char *name, size_t *len)
 
 bool json_code(struct json_reader *in, const char *name, enum json_need need, size_t max, const char **out, size_t *len)
 {
-	const struct cJSON *node = member_read(in, name, need);
+	const struct json_node *node = member_read(in, name, need);
 
 	if (node)
 		code_read(in, name, NO_INDEX, node, max, out, len);
@@ -255,11 +258,11 @@ bool json_code(struct json_reader *in, const char *name, enum json_need need, si
 
 bool json_int(struct json_reader *in, const char *name, enum json_need need, int64_t min, int64_t max, int64_t *out)
 {
-	const struct cJSON *node = member_read(in, name, need);
+	const struct json_node *node = member_read(in, name, need);
 
 	assert(-JSON_INT_MAX <= min && min <= max && max <= JSON_INT_MAX);
-	if (node && cJSON_IsNumber(node) && node->valuedouble >= (double)min && node->valuedouble <= (double)max)
-		*out = (int64_t)node->valuedouble;
+	if (node && node->type == JSON_NUMBER && node->number >= min && node->number <= max)
+		*out = node->number;
 	else if (node)
 		refuse(in, name, NO_INDEX, INTEGER_RULE, (long long)min, (long long)max);
 	return !in->failed;
@@ -267,10 +270,10 @@ bool json_int(struct json_reader *in, const char *name, enum json_need need, int
 
 bool json_bool(struct json_reader *in, const char *name, enum json_need need, bool *out)
 {
-	const struct cJSON *node = member_read(in, name, need);
+	const struct json_node *node = member_read(in, name, need);
 
-	if (node && cJSON_IsBool(node))
-		*out = cJSON_IsTrue(node);
+	if (node && (node->type == JSON_TRUE || node->type == JSON_FALSE))
+		*out = node->type == JSON_TRUE;
 	else if (node)
 		refuse(in, name, NO_INDEX, "must be true or false");
 	return !in->failed;
@@ -290,12 +293,12 @@ static void refuse_word(struct json_reader *in, const char *name, const char *co
 
 bool json_time(struct json_reader *in, const char *name, enum json_need need, int64_t *ms)
 {
-	const struct cJSON *node = member_read(in, name, need);
-	int64_t             us;
+	const struct json_node *node = member_read(in, name, need);
+	int64_t                 us;
 
 	if (!node)
 		return !in->failed;
-	if (!cJSON_IsString(node) || !time_read(node->valuestring, &us)) {
+	if (node->type != JSON_STRING || !time_read(node->string, &us)) {
 		json_refuse(in, name, "must be a time, as 2026-11-20T08:47:00Z");
 		return false;
 	}
@@ -305,8 +308,9 @@ bool json_time(struct json_reader *in, const char *name, enum json_need need, in
 
 bool json_null(struct json_reader *in, const char *name)
 {
-	uint64_t bit;
-	bool     is_null = cJSON_IsNull(member_find(in, name, &bit));
+	uint64_t                bit;
+	const struct json_node *node = member_find(in, name, &bit);
+	bool                    is_null = node && node->type == JSON_NULL;
 
 	in->seen |= is_null ? bit : 0;
 	return is_null;
@@ -314,12 +318,12 @@ bool json_null(struct json_reader *in, const char *name)
 
 bool json_word(struct json_reader *in, const char *name, enum json_need need, const char *const *words, int *out)
 {
-	const struct cJSON *node = member_read(in, name, need);
+	const struct json_node *node = member_read(in, name, need);
 
 	if (!node)
 		return !in->failed;
-	for (int i = 0; cJSON_IsString(node) && words[i]; i++)
-		if (strcmp(node->valuestring, words[i]) == 0) {
+	for (int i = 0; node->type == JSON_STRING && words[i]; i++)
+		if (strcmp(node->string, words[i]) == 0) {
 			*out = i;
 			return true;
 		}
@@ -329,27 +333,24 @@ bool json_word(struct json_reader *in, const char *name, enum json_need need, co
 
 size_t json_array(struct json_reader *in, const char *name, size_t min, size_t max, const void **first)
 {
-	const struct cJSON *node = member_read(in, name, JSON_REQUIRED);
-	size_t              count = 0;
+	const struct json_node *node = member_read(in, name, JSON_REQUIRED);
 
 	assert(min > 0); /* an empty array may stand for a number that is no integer (scan.h) */
 	*first = NULL;
 	if (!node)
 		return 0;
-	for (const struct cJSON *element = node->child; element; element = element->next)
-		count++;
-	if (!cJSON_IsArray(node) || count < min || count > max) {
+	if (node->type != JSON_ARRAY || node->count < min || node->count > max) {
 		refuse(in, name, NO_INDEX, "must be an array of %zu to %zu elements", min, max);
 		return 0;
 	}
 	*first = node->child;
-	return count;
+	return node->count;
 }
 
 const void *json_array_object(struct json_reader *in, const char *name, size_t i, const void *element,
                               struct json_reader *object)
 {
-	const struct cJSON *node = element;
+	const struct json_node *node = element;
 
 	*object = (struct json_reader){.doc = in->doc,
 	                               .node = node,
@@ -358,7 +359,7 @@ const void *json_array_object(struct json_reader *in, const char *name, size_t i
 	                               .parent = in,
 	                               .name = name,
 	                               .index = i};
-	if (!cJSON_IsObject(node))
+	if (!is_object(node))
 		refuse(object, NULL, NO_INDEX, "must be an object");
 	return node->next;
 }
@@ -366,7 +367,7 @@ const void *json_array_object(struct json_reader *in, const char *name, size_t i
 const void *json_array_code(struct json_reader *in, const char *name, size_t i, const void *element, size_t max,
                             const char **out, size_t *len)
 {
-	const struct cJSON *node = element;
+	const struct json_node *node = element;
 
 	*out = "";
 	*len = 0;
@@ -379,8 +380,8 @@ bool json_item_code(struct json_reader *items, const char *name, size_t i, size_
                     struct json_fault *fault)
 {
 	struct json_reader      item = {.fault = fault};
-	const struct cJSON     *node = item_next(items, i);
-	const struct scan_flaw *flaw = cJSON_IsString(node) ? scan_flaw_find(&items->doc->flaws, i) : NULL;
+	const struct json_node *node = item_next(items, i);
+	const struct scan_flaw *flaw = is_string(node) ? scan_flaw_find(&items->doc->tree.flaws, i) : NULL;
 
 	if (flaw)
 		reader_flawed(&item, flaw->fault.field, flaw->fault.detail);
@@ -389,10 +390,10 @@ bool json_item_code(struct json_reader *items, const char *name, size_t i, size_
 }
 
 /* The first member that nobody asked for; NULL: there is none, or something was wrong before. */
-static const struct cJSON *member_unseen(const struct json_reader *in)
+static const struct json_node *member_unseen(const struct json_reader *in)
 {
-	const struct cJSON *node = in->node;
-	uint64_t            seen = in->seen;
+	const struct json_node *node = in->node;
+	uint64_t                seen = in->seen;
 
 	if (in->failed)
 		return NULL;
@@ -422,10 +423,10 @@ static void refuse_unknown(struct json_reader *in, const char *name)
 
 bool json_end(struct json_reader *in)
 {
-	const struct cJSON *node = member_unseen(in);
+	const struct json_node *node = member_unseen(in);
 
 	if (node)
-		refuse_unknown(in, node->string);
+		refuse_unknown(in, node->name);
 	return !in->failed;
 }
 
@@ -440,49 +441,49 @@ bool json_leave(struct json_reader *object, struct json_reader *parent)
 
 const void *json_root(const struct json_doc *doc)
 {
-	return doc->root;
+	return &doc->tree.root;
 }
 
 const void *json_first(const void *node)
 {
-	return ((const struct cJSON *)node)->child;
+	return ((const struct json_node *)node)->child;
 }
 
 const void *json_next(const void *node)
 {
-	return ((const struct cJSON *)node)->next;
+	return ((const struct json_node *)node)->next;
 }
 
 const char *json_name(const void *node)
 {
-	return ((const struct cJSON *)node)->string;
+	return ((const struct json_node *)node)->name;
 }
 
 bool json_is_array(const void *node)
 {
-	return cJSON_IsArray(node);
+	return ((const struct json_node *)node)->type == JSON_ARRAY;
 }
 
 bool json_is_object(const void *node)
 {
-	return cJSON_IsObject(node);
+	return is_object(node);
 }
 
 bool json_is_number(const void *node)
 {
-	return cJSON_IsNumber(node);
+	return ((const struct json_node *)node)->type == JSON_NUMBER;
 }
 
 void json_text(struct text *to, const void *node)
 {
-	const struct cJSON *value = node;
+	const struct json_node *value = node;
 
-	if (cJSON_IsString(value))
-		text_add(to, value->valuestring);
-	else if (cJSON_IsNumber(value))
-		text_format(to, "%.0f", value->valuedouble);
-	else if (cJSON_IsBool(value))
-		text_add(to, cJSON_IsTrue(value) ? "true" : "false");
+	if (value->type == JSON_STRING)
+		text_bytes(to, value->string, value->len);
+	else if (value->type == JSON_NUMBER)
+		text_int(to, value->number);
+	else if (value->type == JSON_TRUE || value->type == JSON_FALSE)
+		text_add(to, value->type == JSON_TRUE ? "true" : "false");
 	else
 		text_add(to, "");
 }
@@ -491,14 +492,20 @@ void json_text(struct text *to, const void *node)
 
 static void write_key(struct json_writer *w, const char *key)
 {
+	size_t len = key ? strlen(key) : 0;
+	char  *to = text_room(w->to, len + 4), *at = to;
+
 	if (w->comma)
-		text_char(w->to, ',');
+		*at++ = ',';
 	w->comma = true;
 	if (key) {
-		text_char(w->to, '"');
-		text_add(w->to, key);
-		text_bytes(w->to, "\":", 2);
+		*at++ = '"';
+		at = (char *)memcpy(at, key, len) + len;
+		*at++ = '"';
+		*at++ = ':';
 	}
+	*at = '\0';
+	w->to->len += (size_t)(at - to);
 }
 
 static void write_open(struct json_writer *w, const char *key, char bracket)

@@ -1,8 +1,7 @@
-/* json.h - JSON in and out, and the only door to cJSON.
+/* json.h - JSON in and out.
  *
- * Reading: one strict scan of the text (scan.h) runs before cJSON, because cJSON cannot tell 1 from 1.0, 1e0 or 01,
- * takes the first of two equal members, lets bad UTF-8 through and cuts a string at \u0000. A text that is not JSON is
- * a fault of the whole call. A member named twice or an escape of no character is a flaw of its item, so that one
+ * Reading: one strict scan of the text (scan.h) gives the tree of its values. A text that is not JSON is a fault of
+ * the whole call. A member named twice or an escape of no character is a flaw of its item, so that one
  * malformed reservation of a batch does not refuse the others. A number that is not an integer in plain digits reads as
  * an empty array: the reader of the member says what it must be.
  *
@@ -71,8 +70,7 @@ const char *json_note(struct json_reader *in, const char *name, size_t *len);
 /* A string of the codes' alphabet (code_valid), 1 to max bytes. */
 bool json_code(struct json_reader *in, const char *name, enum json_need need, size_t max, const char **out,
                size_t *len);
-/* An integer in min..max, both within JSON_INT_MAX. cJSON's doubles are exact below 2^53; a number that they round is
- * above that and out of range. */
+/* An integer in min..max, both within JSON_INT_MAX: up to there a client's doubles are exact, too. */
 #define JSON_INT_MAX ((INT64_C(1) << 53) - 1)
 bool json_int(struct json_reader *in, const char *name, enum json_need need, int64_t min, int64_t max, int64_t *out);
 /* True: the member is null, and counts as read. */

@@ -12,17 +12,19 @@
 /* Stands for an escape that no call takes: no code and no name of a member has it. */
 enum { DELETE = 0x7f };
 
-/* A member's name as it stands in the text, without the quotes. */
-struct name {
-	char  *at;
-	size_t len;
+enum { BLOCK_NODES = 500 };
+
+/* Nodes beyond the room that the caller gave. */
+struct scan_block {
+	struct scan_block *next;
+	struct json_node   nodes[BLOCK_NODES];
 };
 
 /* An object or array whose end has not come yet. */
 struct level {
-	bool        array;
-	size_t      count;                   /* complete members or elements, which is the index of the current one */
-	struct name names[SCAN_MEMBERS_MAX]; /* names of an object, up to the current one */
+	bool              array;
+	size_t            count;   /* complete members or elements, which is the index of the current one */
+	struct json_node *current; /* the member or element that is being read */
 };
 
 struct scan {
@@ -32,10 +34,39 @@ struct scan {
 	size_t             values;  /* values begun so far */
 	bool               escaped; /* the last string has a backslash */
 	size_t             depth;   /* levels around the value being read */
-	struct scan_flaws *flaws;
+	struct scan_tree  *tree;
 	struct json_fault *fault;
 	struct level       levels[SCAN_DEPTH_MAX];
 };
+
+/* ---- nodes */
+
+static struct json_node *node_new(struct scan *s)
+{
+	struct scan_tree *tree = s->tree;
+
+	if (tree->unused == tree->end) {
+		struct scan_block *block = mem_resize(NULL, sizeof(*block));
+
+		block->next = tree->blocks;
+		tree->blocks = block;
+		tree->unused = block->nodes;
+		tree->end = block->nodes + BLOCK_NODES;
+	}
+	*tree->unused = (struct json_node){0};
+	return tree->unused++;
+}
+
+void scan_tree_fini(struct scan_tree *tree)
+{
+	while (tree->blocks) {
+		struct scan_block *next = tree->blocks->next;
+
+		free(tree->blocks);
+		tree->blocks = next;
+	}
+	free(tree->flaws.items);
+}
 
 /* ---- paths */
 
@@ -61,6 +92,20 @@ void path_add_index(char *path, size_t size, size_t index)
 	snprintf(path + had, size - had, "[%zu]", index);
 }
 
+/* A name is spelled in the shortest way, so that it shows what a text in JSON has. */
+static void path_add_member(char *path, size_t size, const struct json_node *node)
+{
+	char        spelled[sizeof(((struct json_fault *)0)->field) + ESCAPE_MAX], *to = spelled;
+	const char *from = node->name, *end = from + node->name_len;
+
+	for (; from < end && to < spelled + sizeof(spelled) - ESCAPE_MAX; from++)
+		if ((unsigned char)*from < ' ' || *from == '"' || *from == '\\')
+			to = escape_write(to, (unsigned char)*from);
+		else
+			*to++ = *from;
+	path_add_name(path, size, spelled, (size_t)(to - spelled));
+}
+
 /* The path through the first `depth` levels. */
 static void path_write(const struct scan *s, size_t depth, char *path, size_t size)
 {
@@ -69,7 +114,7 @@ static void path_write(const struct scan *s, size_t depth, char *path, size_t si
 		if (l->array)
 			path_add_index(path, size, l->count);
 		else
-			path_add_name(path, size, l->names[l->count].at, l->names[l->count].len);
+			path_add_member(path, size, l->current);
 }
 
 /* ---- faults and flaws */
@@ -101,7 +146,7 @@ static void scan_flaw(struct scan *s, const char *detail)
 {
 	bool               in_item = s->depth >= 2 && !s->levels[0].array && s->levels[1].array;
 	size_t             item = in_item ? s->levels[1].count : SCAN_ITEMS_MAX;
-	struct scan_flaws *flaws = s->flaws;
+	struct scan_flaws *flaws = &s->tree->flaws;
 	struct json_fault *fault = &flaws->outside;
 
 	if (item < SCAN_ITEMS_MAX) {
@@ -136,12 +181,6 @@ const struct scan_flaw *scan_flaw_find(const struct scan_flaws *flaws, size_t it
 	return flaws->count ? bsearch(&item, flaws->items, flaws->count, sizeof(*flaws->items), by_item) : NULL;
 }
 
-void scan_flaws_fini(struct scan_flaws *flaws)
-{
-	free(flaws->items);
-	*flaws = (struct scan_flaws){0};
-}
-
 /* ---- the grammar, rule by rule */
 
 static bool is_digit(char c)
@@ -155,8 +194,9 @@ static void skip_space(struct scan *s)
 		s->at++;
 }
 
-static bool scan_value(struct scan *s);
+static bool scan_value(struct scan *s, struct json_node *node);
 
+/* To the quote behind the string. */
 static bool scan_string(struct scan *s)
 {
 	char *at = s->at + 1;
@@ -191,6 +231,40 @@ static bool scan_string(struct scan *s)
 	return true;
 }
 
+/* Puts the characters in the place of their escapes. */
+static size_t unescape(char *string, size_t len)
+{
+	char *from = string, *to = string, *end = string + len;
+
+	while (from < end)
+		if (*from == '\\') {
+			size_t      escape;
+			const char *why;
+			uint32_t    c = escape_read(from, &escape, &why);
+
+			from += escape;
+			to = utf8_write(to, c);
+		} else {
+			*to++ = *from++;
+		}
+	return (size_t)(to - string);
+}
+
+/* Reads a string and ends it with a NUL, which takes the place of its quote or of a part of an escape. */
+static bool scan_text_of(struct scan *s, const char **string, size_t *len)
+{
+	char *from = s->at + 1;
+
+	if (!scan_string(s))
+		return false;
+	*string = from;
+	*len = (size_t)(s->at - 1 - from);
+	if (s->escaped)
+		*len = unescape(from, *len);
+	from[*len] = '\0';
+	return true;
+}
+
 static bool scan_digits(struct scan *s)
 {
 	if (!is_digit(*s->at))
@@ -200,17 +274,21 @@ static bool scan_digits(struct scan *s)
 	return true;
 }
 
-/* Whether the integer that is spelled in [from, to) is one of int64_t. */
-static bool number_fits(const char *from, const char *to)
+/* The integer that is spelled in [from, to). False: it is none of int64_t. */
+static bool number_read(const char *from, const char *to, int64_t *number)
 {
-	bool        negative = *from == '-';
-	const char *limit = negative ? "9223372036854775808" : "9223372036854775807";
-	size_t      digits = (size_t)(to - from) - negative;
+	bool     negative = *from == '-';
+	uint64_t n = 0, limit = (uint64_t)INT64_MAX + negative;
 
-	return digits < 19 || (digits == 19 && memcmp(from + negative, limit, 19) <= 0);
+	if (to - from - negative > 19) /* 19 digits are less than 2^64 */
+		return false;
+	for (from += negative; from < to; from++)
+		n = n * 10 + (uint64_t)(*from - '0');
+	*number = (int64_t)(negative ? 0 - n : n);
+	return n <= limit;
 }
 
-static bool scan_number(struct scan *s)
+static bool scan_number(struct scan *s, struct json_node *node)
 {
 	char *from = s->at, *digits = from + (*from == '-'), *integer;
 
@@ -230,15 +308,16 @@ static bool scan_number(struct scan *s)
 		if (!scan_digits(s))
 			return false;
 	}
-	if (s->at == integer && !(*from == '-' && *digits == '0') && number_fits(from, integer))
-		return true;
-	memset(from, ' ', (size_t)(s->at - from)); /* the shortest is -0 */
-	memcpy(from, "[]", 2);
+	if (s->at == integer && !(*from == '-' && *digits == '0') && number_read(from, integer, &node->number))
+		node->type = JSON_NUMBER;
+	else
+		node->type = JSON_ARRAY;
 	return true;
 }
 
-static bool scan_word(struct scan *s, const char *word)
+static bool scan_word(struct scan *s, struct json_node *node, const char *word, enum json_type type)
 {
+	node->type = type;
 	for (; *word; word++, s->at++)
 		if (*s->at != *word)
 			return scan_expected(s, "a value");
@@ -246,13 +325,13 @@ static bool scan_word(struct scan *s, const char *word)
 }
 
 /* An element or a member's value, and the space around it. */
-static bool scan_inside(struct scan *s)
+static bool scan_inside(struct scan *s, struct json_node *node)
 {
 	bool ok;
 
 	skip_space(s);
 	s->depth++;
-	ok = scan_value(s);
+	ok = scan_value(s, node);
 	s->depth--;
 	skip_space(s);
 	return ok;
@@ -271,14 +350,19 @@ static bool level_begin(struct scan *s, struct level *level, char close)
 	return false;
 }
 
-static bool scan_array(struct scan *s)
+static bool scan_array(struct scan *s, struct json_node *node)
 {
-	struct level *level = &s->levels[s->depth];
+	struct level      *level = &s->levels[s->depth];
+	struct json_node **last = &node->child;
 
+	node->type = JSON_ARRAY;
 	if (!level_begin(s, level, ']'))
 		return true;
 	for (;; level->count++) {
-		if (!scan_inside(s))
+		level->current = *last = node_new(s);
+		last = &level->current->next;
+		node->count++;
+		if (!scan_inside(s, level->current))
 			return false;
 		if (*s->at != ',' && *s->at != ']')
 			return scan_expected(s, "',' or ']'");
@@ -287,38 +371,13 @@ static bool scan_array(struct scan *s)
 	}
 }
 
-/* Spells the name's escapes the shortest way, so that equal names have equal bytes; spaces fill up behind the quote. */
-static void name_respell(struct name *name)
-{
-	char *from = name->at, *to = name->at, *end = name->at + name->len;
-
-	while (from < end)
-		if (*from == '\\') {
-			size_t      len;
-			const char *why;
-			uint32_t    c = escape_read(from, &len, &why);
-
-			from += len;
-			to = escape_write(to, c);
-		} else {
-			*to++ = *from++;
-		}
-	name->len = (size_t)(to - name->at);
-	*to = '"';
-	memset(to + 1, ' ', (size_t)(end - to));
-}
-
 /* A member's name and the colon. */
-static bool scan_name(struct scan *s, struct name *name)
+static bool scan_name(struct scan *s, struct json_node *node)
 {
 	if (*s->at != '"')
 		return scan_expected(s, "a member's name in double quotes");
-	name->at = s->at + 1;
-	if (!scan_string(s))
+	if (!scan_text_of(s, &node->name, &node->name_len))
 		return false;
-	name->len = (size_t)(s->at - 1 - name->at);
-	if (s->escaped)
-		name_respell(name);
 	skip_space(s);
 	if (*s->at != ':')
 		return scan_expected(s, "':'");
@@ -326,38 +385,42 @@ static bool scan_name(struct scan *s, struct name *name)
 	return true;
 }
 
-static bool name_repeated(const struct level *level)
+/* A member before the last one has its name. */
+static bool name_repeated(const struct json_node *object, const struct json_node *last)
 {
-	const struct name *last = &level->names[level->count];
-
-	for (const struct name *n = level->names; n < last; n++)
-		if (n->len == last->len && memcmp(n->at, last->at, n->len) == 0)
+	for (const struct json_node *n = object->child; n != last; n = n->next)
+		if (n->name_len == last->name_len && memcmp(n->name, last->name, n->name_len) == 0)
 			return true;
 	return false;
 }
 
-static bool scan_member(struct scan *s, struct level *level)
+static bool scan_member(struct scan *s, struct level *level, struct json_node *object)
 {
 	if (level->count == SCAN_MEMBERS_MAX)
 		return scan_fail(s, s->at, "has more than %d members", SCAN_MEMBERS_MAX);
-	if (!scan_name(s, &level->names[level->count]))
+	if (!scan_name(s, level->current))
 		return false;
-	if (name_repeated(level)) {
+	if (name_repeated(object, level->current)) {
 		s->depth++;
 		scan_flaw(s, "appears twice");
 		s->depth--;
 	}
-	return scan_inside(s);
+	return scan_inside(s, level->current);
 }
 
-static bool scan_object(struct scan *s)
+static bool scan_object(struct scan *s, struct json_node *node)
 {
-	struct level *level = &s->levels[s->depth];
+	struct level      *level = &s->levels[s->depth];
+	struct json_node **last = &node->child;
 
+	node->type = JSON_OBJECT;
 	if (!level_begin(s, level, '}'))
 		return true;
 	for (;; level->count++) {
-		if (!scan_member(s, level))
+		level->current = *last = node_new(s);
+		last = &level->current->next;
+		node->count++;
+		if (!scan_member(s, level, node))
 			return false;
 		if (*s->at != ',' && *s->at != '}')
 			return scan_expected(s, "',' or '}'");
@@ -367,7 +430,7 @@ static bool scan_object(struct scan *s)
 	}
 }
 
-static bool scan_value(struct scan *s)
+static bool scan_value(struct scan *s, struct json_node *node)
 {
 	if (++s->values > SCAN_VALUES_MAX) {
 		s->depth = 0; /* the fault is the whole text's */
@@ -378,34 +441,30 @@ static bool scan_value(struct scan *s)
 	case '[':
 		if (s->depth == SCAN_DEPTH_MAX)
 			return scan_fail(s, s->at, "is nested more than %d deep", SCAN_DEPTH_MAX);
-		return *s->at == '{' ? scan_object(s) : scan_array(s);
+		return *s->at == '{' ? scan_object(s, node) : scan_array(s, node);
 	case '"':
-		return scan_string(s);
+		node->type = JSON_STRING;
+		return scan_text_of(s, &node->string, &node->len);
 	case 't':
-		return scan_word(s, "true");
+		return scan_word(s, node, "true", JSON_TRUE);
 	case 'f':
-		return scan_word(s, "false");
+		return scan_word(s, node, "false", JSON_FALSE);
 	case 'n':
-		return scan_word(s, "null");
+		return scan_word(s, node, "null", JSON_NULL);
 	default:
 		if (*s->at == '-' || is_digit(*s->at))
-			return scan_number(s);
+			return scan_number(s, node);
 		return scan_expected(s, "a value");
 	}
 }
 
-bool scan_text(char *text, size_t len, struct scan_flaws *flaws, struct json_fault *fault)
+bool scan_text(char *text, size_t len, struct scan_tree *tree, struct json_fault *fault)
 {
-	struct scan s UNZEROED; /* its levels are 8 KiB; each is set up when it begins */
+	struct scan s = {.text = text, .at = text, .end = text + len, .tree = tree, .fault = fault};
 
 	assert(text[len] == '\0');
-	s.text = s.at = text;
-	s.end = text + len;
-	s.values = s.depth = 0;
-	s.flaws = flaws;
-	s.fault = fault;
 	skip_space(&s);
-	if (!scan_value(&s))
+	if (!scan_value(&s, &tree->root))
 		return false;
 	skip_space(&s);
 	if (s.at != s.end)

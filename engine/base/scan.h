@@ -1,10 +1,10 @@
-/* scan.h - one strict pass over a JSON text (RFC 8259) before cJSON, which is lenient, sees it.
+/* scan.h - one strict pass over a JSON text (RFC 8259), which gives the tree of its values.
  *
  * A fault makes the whole text unreadable: it is not JSON, not UTF-8, or over one of the limits below. A flaw is JSON
  * that no call takes: a member that is there twice, an escape of NUL or of half a surrogate pair. A flaw belongs to its
  * item, an element of an array that is a member of the root object, so that one malformed reservation of a batch does
  * not refuse the others. A number that is not a
- * 64-bit integer in plain digits is left to its reader, who knows its range and refuses it by that. */
+ * 64-bit integer in plain digits becomes an empty array, which no reader takes: the reader says what it must be. */
 #ifndef SCAN_H
 #define SCAN_H
 
@@ -23,6 +23,21 @@ struct json_fault {
  * outside of all items: no call judges that many one by one. */
 enum { SCAN_DEPTH_MAX = 8, SCAN_VALUES_MAX = 400000, SCAN_MEMBERS_MAX = 64, SCAN_ITEMS_MAX = 1024 };
 
+enum json_type { JSON_NULL, JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
+
+/* A value. Its strings stand in the text that was scanned, without escapes, each with a NUL behind it. */
+struct json_node {
+	struct json_node *next;  /* the next member or element; NULL: this is the last one */
+	struct json_node *child; /* the first one of an array or object; NULL: there is none */
+	const char       *name;  /* of a member; NULL: an element, or the root */
+	size_t            name_len;
+	const char       *string;
+	size_t            len; /* of the string */
+	int64_t           number;
+	uint32_t          count; /* members or elements: SCAN_VALUES_MAX at most */
+	enum json_type    type;
+};
+
 /* The first flaw of one item. */
 struct scan_flaw {
 	size_t            item;  /* the item's index in its array */
@@ -39,15 +54,22 @@ struct scan_flaws {
 	size_t            room;
 };
 
+/* The tree of a text and its flaws. */
+struct scan_tree {
+	struct json_node   root;
+	struct scan_flaws  flaws;
+	struct json_node  *unused, *end; /* room for nodes, the caller's to give; blocks follow when it is full */
+	struct scan_block *blocks;
+};
+
 /* Scans text[0..len); text[len] must be NUL. False: the text is not readable and `fault` says where and why. Bytes are
- * counted from 1.
- * On true the text means the same but cJSON reads it right: the escapes in members' names are spelled in the one
- * shortest way, escapes that are flaws have become other characters, and numbers that are no 64-bit integer in plain
- * digits, which cJSON would round, have become an empty array, which no reader takes. Linear in len, no globals. */
-bool scan_text(char *text, size_t len, struct scan_flaws *flaws, struct json_fault *fault) MUST_CHECK;
+ * counted from 1. The text is changed: its strings become those of the tree. Escapes that are flaws have become other
+ * characters. `tree` is zeroed but for its room, and is freed by scan_tree_fini in either case. Linear in len, but for
+ * names of one object, which are compared with each other; no globals. */
+bool scan_text(char *text, size_t len, struct scan_tree *tree, struct json_fault *fault) MUST_CHECK;
+void scan_tree_fini(struct scan_tree *tree);
 /* The flaw of an item; NULL if the item has none. */
 const struct scan_flaw *scan_flaw_find(const struct scan_flaws *flaws, size_t item);
-void                    scan_flaws_fini(struct scan_flaws *flaws);
 
 /* Paths such as lines[0].qty: appends a member's name or an array's index to the string `path`. Text that does not fit
  * into `size` is left out; UTF-8 is cut between characters only. */

@@ -27,48 +27,47 @@ void text_reach(struct text *t, size_t cap)
 	t->cap = cap;
 }
 
-char *text_room(struct text *t, size_t more)
+void text_grow(struct text *t, size_t more)
 {
-	if (t->cap - t->len <= more || !t->data) {
-		size_t cap = t->cap ? t->cap * 2 : 256;
+	size_t cap = t->cap ? t->cap * 2 : 256;
 
-		while (cap - t->len <= more)
-			cap *= 2;
-		text_reach(t, cap);
-	}
-	return t->data + t->len;
+	while (cap - t->len <= more)
+		cap *= 2;
+	text_reach(t, cap);
 }
 
-void text_bytes(struct text *t, const void *data, size_t len)
+char *decimal_write(char *to, uint64_t n)
 {
-	char *to = text_room(t, len);
+	int digits = 1;
 
-	memcpy(to, data, len);
-	to[len] = '\0';
-	t->len += len;
+	for (uint64_t rest = n; rest > 9; rest /= 10)
+		digits++;
+	to[digits] = '\0';
+	for (int i = digits; i-- > 0; n /= 10)
+		to[i] = (char)('0' + n % 10);
+	return to + digits;
 }
 
-void text_add(struct text *t, const char *string)
+char *hex_write(char *to, uint64_t n)
 {
-	text_bytes(t, string, strlen(string));
-}
+	int digits = 1;
 
-void text_char(struct text *t, char c)
-{
-	text_bytes(t, &c, 1);
+	for (uint64_t rest = n; rest > 15; rest >>= 4)
+		digits++;
+	to[digits] = '\0';
+	for (int i = digits; i-- > 0; n >>= 4)
+		to[i] = "0123456789abcdef"[n & 15];
+	return to + digits;
 }
 
 void text_int(struct text *t, int64_t n)
 {
-	char     digits[24], *at = digits + sizeof(digits);
-	uint64_t u = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
+	char *to = text_room(t, NUMBER_SIZE), *at = to;
 
-	do
-		*--at = (char)('0' + u % 10);
-	while (u /= 10);
 	if (n < 0)
-		*--at = '-';
-	text_bytes(t, at, (size_t)(digits + sizeof(digits) - at));
+		*at++ = '-';
+	at = decimal_write(at, n < 0 ? 0 - (uint64_t)n : (uint64_t)n);
+	t->len += (size_t)(at - to);
 }
 
 void text_hex(struct text *t, const void *data, size_t len)

@@ -38,3 +38,14 @@ bool character_moves(const char *at, size_t *len, uint32_t *c)
 	return bytes == 0 || *c < ' ' || (*c >= 0x7f && *c < 0xa0) || *c == 0x61c || *c == 0x200e || *c == 0x200f ||
 	       (*c >= 0x202a && *c <= 0x202e) || (*c >= 0x2066 && *c <= 0x2069);
 }
+
+char *utf8_write(char *to, uint32_t c)
+{
+	static const unsigned leads[] = {0, 0, 0xc0, 0xe0, 0xf0};
+	int                   len = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+
+	for (int i = len - 1; i > 0; i--, c >>= 6)
+		to[i] = (char)(0x80 | (c & 0x3f));
+	to[0] = (char)(leads[len] | c);
+	return to + len;
+}

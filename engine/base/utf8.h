@@ -8,6 +8,8 @@
  * The text ends in a NUL. */
 size_t utf8_length(const char *at);
 bool   utf8_valid(const char *text);
+/* Writes the character, of four bytes at most, and returns the place behind it; adds no NUL. */
+char *utf8_write(char *to, uint32_t c);
 
 /* True: the character at `at`, which is not the end, does not show, but may move or turn the text beside it on a
  * terminal: a control character of C0 or C1, DEL, or one of Unicode's for the direction of text (UAX 9); likewise a

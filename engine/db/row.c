@@ -13,6 +13,20 @@ void db_other(const struct db_row *row)
 	*row->other = true;
 }
 
+/* Nearly every number of a row: digits alone, as many as fit. */
+static bool digits_read(const char *from, int64_t *number)
+{
+	enum { DIGITS_MAX = 18 };
+	bool    negative = *from == '-';
+	int64_t n = 0;
+	int     digits = 0;
+
+	for (from += negative; *from >= '0' && *from <= '9' && digits < DIGITS_MAX; from++, digits++)
+		n = n * 10 + (*from - '0');
+	*number = negative ? -n : n;
+	return digits > 0 && *from == '\0';
+}
+
 int64_t db_int(const struct db_row *row, unsigned column)
 {
 	const char *from = row->col[column];
@@ -22,6 +36,8 @@ int64_t db_int(const struct db_row *row, unsigned column)
 	assert(column < row->columns);
 	if (!from)
 		return 0;
+	if (digits_read(from, &number))
+		return number;
 	errno = 0;
 	number = strtoll(from, &end, 10);
 	if (end == from || errno == ERANGE)

@@ -4,6 +4,8 @@
 #include "engine/base/counters.h"
 #include "engine/db/writer.h"
 
+#include <string.h>
+
 bool txn_goes_on(const struct txn *t)
 {
 	return t->result == DB_OK && t->verdict == TXN_DONE;
@@ -194,9 +196,21 @@ static void steps_commit(struct txn *t)
 
 /* ---- either */
 
+/* True: the step has no rows although it wants some, as for an order whose lines are gone. It is refused, and named. */
+static bool is_empty(struct txn *t, enum statement name, const struct fill *fill)
+{
+	const struct sql_block *block = &statements[name];
+
+	if (!fill || !fill->rows || fill->rows->rows > 0 ||
+	    !(block->flags & STATEMENT_PREPARED || strstr(block->text, "{rows}") || strstr(block->text, "{list}")))
+		return false;
+	t->result = db_answered_other(t->db, true);
+	return true;
+}
+
 void txn_run(struct txn *t, enum statement name, const struct fill *fill)
 {
-	if (!txn_goes_on(t))
+	if (!txn_goes_on(t) || is_empty(t, name, fill))
 		return;
 	if (t->fence) {
 		step_send(t, name, fill, NULL, NULL);
@@ -210,7 +224,7 @@ void txn_look(struct txn *t, enum statement name, const struct fill *fill,
               void (*each)(void *arg, const struct db_row *row), void *arg)
 {
 	assert(t->fence);
-	if (txn_goes_on(t))
+	if (txn_goes_on(t) && !is_empty(t, name, fill))
 		step_send(t, name, fill, each, arg);
 }
 

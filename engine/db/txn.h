@@ -81,7 +81,8 @@ void txn_enter(struct txn *t, int64_t stamp_min, bool logs);
  * of `changes` is counted when the transaction is committed. */
 void txn_log(struct txn *t, const struct text *changes);
 /* Runs a step. @t is the transaction's time. `fill` may be NULL. The rows of a prepared statement (fenced transactions
- * only) go to its question marks. */
+ * only) go to its question marks. A step that wants rows and has none, because the rows that it rests on are damaged,
+ * ends the transaction as an answer that no right database gives: DB_ERROR. */
 void txn_run(struct txn *t, enum statement name, const struct fill *fill);
 /* Reads in the trip of the steps around it; `each` is called when they are answered. Fenced transactions only. */
 void txn_look(struct txn *t, enum statement name, const struct fill *fill,

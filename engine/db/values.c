@@ -57,6 +57,7 @@ void value_write(struct value value, struct text *sql)
 
 void values_write(const struct values *v, struct text *sql, bool parentheses)
 {
+	/* The caller of a read has some; a step of a transaction that has none is refused (txn_run). */
 	assert(v->rows > 0 && (parentheses || v->columns == 1));
 	for (size_t i = 0; i < v->count; i++) {
 		size_t column = i % v->columns;

@@ -87,6 +87,13 @@ static struct hint *hint_find(struct lane *l, uint32_t sku_id, uint32_t location
 	return h->known && h->sku_id == sku_id && h->location_id == location_id ? h : NULL;
 }
 
+/* Units as decide() believes them, whatever a row says: what it adds to them stays within 64 bits, and not below zero.
+ */
+static int64_t units_bound(int64_t units)
+{
+	return units < 0 ? 0 : units > QTY_MAX ? QTY_MAX : units;
+}
+
 /* The place of a balance in the map, or a free place for it. */
 static uint32_t *balance_place(struct lane *l, uint32_t sku_id, uint32_t location_id)
 {
@@ -140,8 +147,8 @@ static void balance_enter(struct lane *l, struct line *line, bool wanted)
 		h = hint_find(l, sku, location);
 		if (h) {
 			p->known = true;
-			p->own = h->own;
-			p->total = h->total;
+			p->own = units_bound(h->own);
+			p->total = units_bound(h->total);
 			p->slots = h->slots;
 			p->own_row = h->own_row;
 			p->waited = h->waited && p->waits_at;
@@ -290,8 +297,8 @@ static void balance_read(void *arg, const struct db_row *row)
 		db_other(row);
 		return;
 	}
-	p->own = db_int(row, 2);
-	p->total = db_int(row, 3);
+	p->own = units_bound(db_int(row, 2));
+	p->total = units_bound(db_int(row, 3));
 	p->own_row = db_int(row, 4) != 0;
 	p->slots = (unsigned)db_int(row, 5);
 	p->waited = db_int(row, 6) != 0;

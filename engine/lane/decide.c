@@ -88,12 +88,13 @@ static enum outcome replaced_decide(const struct op *op)
 	return state == HELD ? OUTCOME_OK : state_outcome(state);
 }
 
-/* Judges a line by itself. Units of the replaced order count at their own place. */
+/* Judges a line by itself. Units of the replaced order count at their own place; a damaged row may have less than none.
+ */
 static void line_decide(struct batch *b, struct op *op, struct line *line)
 {
 	const struct line *old = op->other_id ? stored_line(op->other, line) : NULL;
 
-	line->reserved = old ? old->qty : 0;
+	line->reserved = old && old->qty > 0 ? old->qty : 0;
 	line->available = line_left(b, line) + line->reserved;
 	line->fault = line->qty > 0 && line->available < line->qty;
 	line->granted = !line->fault ? line->qty : line->available > 0 ? line->available : 0;
@@ -498,7 +499,8 @@ static enum outcome (*const decisions[OP_KINDS])(struct batch *b, struct op *op)
 };
 
 /* Checks the invariants of a decision. Nothing is granted twice: units that leave were there or came in before, and
- * reserved units are among those that leave, or were reserved before. */
+ * reserved units are among those that leave, or were reserved before. No row breaks them: a balance begins between 0
+ * and QTY_MAX (balance.c), a batch adds 1e15 at most, and whatever takes asks for what is left first. */
 static void balance_check(const struct balance *p)
 {
 	assert(p->left >= 0 || p->left == p->total);

@@ -13,6 +13,7 @@
 #include "engine/base/hash.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
+#include "engine/base/thread.h"
 #include "engine/busy.h"
 #include "engine/db/retry.h"
 #include "engine/db/storage.h"
@@ -579,7 +580,6 @@ struct queue *lane_queue(struct lane *l)
 struct lane *lane_open(struct shared *shared, unsigned slot)
 {
 	struct lane *l = mem_alloc(sizeof(*l));
-	int          error;
 
 	l->shared = shared;
 	l->catalogue = shared->catalogue;
@@ -594,8 +594,7 @@ struct lane *lane_open(struct shared *shared, unsigned slot)
 	l->storage = source_storage(shared->source);
 	db_silence_set(l->db, SILENCE_S);
 	queue_init(&l->queue);
-	error = pthread_create(&l->thread, NULL, lane_main, l);
-	assert(error == 0);
+	thread_start(&l->thread, lane_main, l);
 	return l;
 }
 

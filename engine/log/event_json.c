@@ -2,13 +2,15 @@
 #include "engine/log/event_json.h"
 #include "engine/rows_json.h"
 
-#include <stdio.h>
 #include <string.h>
 
 void event_id(char to[EVENT_ID_SIZE], const struct feed_event *e)
 {
-	snprintf(to, EVENT_ID_SIZE, "%u-%llx-%u", (unsigned)e->writer_id, (unsigned long long)e->stamp,
-	         (unsigned)e->place);
+	to = decimal_write(to, (unsigned)e->writer_id);
+	*to++ = '-';
+	to = hex_write(to, (uint64_t)e->stamp);
+	*to++ = '-';
+	decimal_write(to, (unsigned)e->place);
 }
 
 /* The lines that it tells: of a transfer both ends of each. */

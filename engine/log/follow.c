@@ -12,6 +12,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
+#include "engine/base/thread.h"
 #include "engine/busy.h"
 #include "engine/db/retry.h"
 #include "engine/log/feed.h"
@@ -23,11 +24,11 @@
 #include <unistd.h>
 
 enum {
-	LOOK_MS = 100,        /* between two looks at the log, while somebody waits */
-	SLICE_OPS = 256,      /* answers given together .. */
-	SLICE_MS = 5,         /* .. so long after the last ones */
-	CLOSED_US = 1000,     /* a closed queue does not wait */
-	QUIET_S = 5,          /* longest silence of the server: meanwhile nobody's wait ends */
+	LOOK_MS = 100,    /* between two looks at the log, while somebody waits */
+	SLICE_OPS = 256,  /* answers given together .. */
+	SLICE_MS = 5,     /* .. so long after the last ones */
+	CLOSED_US = 1000, /* a closed queue does not wait */
+	QUIET_S = 5,      /* longest silence of the server: meanwhile nobody's wait ends */
 };
 
 struct group {
@@ -146,11 +147,18 @@ static void tell(struct follower *f, struct group *g, struct op **place, enum ou
 	outbox_put(&f->told, op);
 }
 
+/* Nothing in the page is no answer for the reader: it waits, or looks on in the pages behind this one. */
+static bool stays(const struct follower *f, const struct group *g, const struct op *op)
+{
+	return g->waits || (!atomic_load(&f->ends) && clock_ms() < op->arrived_ms + LOOK_ON_MS);
+}
+
 /* Those for whom the page has nothing stay. */
 static void group_tell(struct follower *f, struct group *g, struct telling *t)
 {
 	for (struct op **place = &g->first, *op; (op = *place);) {
-		struct text_shared *text = telling_text(t, &op->follow->filter, op->follow->limit, g->waits);
+		struct text_shared *text = telling_text(t, &op->follow->filter, op->follow->limit,
+		                                        stays(f, g, op));
 
 		if (text)
 			tell(f, g, place, OUTCOME_OK, text);
@@ -270,9 +278,9 @@ static bool succeeded(struct follower *f, enum db_result result)
 /* Groups that wait go on waiting. Others are given up as every read is. */
 static void group_failed(struct follower *f, struct group *g, enum db_result result)
 {
-	bool lost = (result == DB_ERROR && f->errors >= RETRY_ERRORS) ||
-	            (!db_connected(f->db) && db_other_schema(f->db));
-	bool away = result == DB_AWAY || result == DB_UNKNOWN;
+	bool lost =
+		(result == DB_ERROR && f->errors >= RETRY_ERRORS) || (!db_connected(f->db) && db_other_schema(f->db));
+	bool        away = result == DB_AWAY || result == DB_UNKNOWN;
 	struct op **place = &g->first;
 
 	if (g->waits)
@@ -468,7 +476,6 @@ static void *follow_main(void *arg)
 struct follower *follow_open(struct shared *shared, size_t waiting_max)
 {
 	struct follower *f = mem_alloc(sizeof(*f));
-	int              error;
 
 	f->waiting_max = waiting_max;
 	f->db = db_new(shared->source);
@@ -477,8 +484,7 @@ struct follower *follow_open(struct shared *shared, size_t waiting_max)
 	f->last = &f->groups;
 	queue_init(&f->queue);
 	outbox_init(&f->told);
-	error = pthread_create(&f->thread, NULL, follow_main, f);
-	assert(error == 0);
+	thread_start(&f->thread, follow_main, f);
 	return f;
 }
 

@@ -57,7 +57,7 @@ struct text_shared *telling_none(const char *cursor)
 	return page;
 }
 
-static struct text_shared *kind_text(const struct telling *t, const struct kind *k, bool waits)
+static struct text_shared *kind_text(const struct telling *t, const struct kind *k)
 {
 	struct text_shared *page = text_begin();
 	char               *cursor = NULL;
@@ -72,7 +72,7 @@ static struct text_shared *kind_text(const struct telling *t, const struct kind 
 			text_char(&page->text, ',');
 		text_bytes(&page->text, t->events.data + begin, t->ends[i] - begin);
 	}
-	if (told == 0 && (waits || !t->more)) {
+	if (told == 0 && (k->stays || !t->more)) {
 		text_leave(page);
 		return NULL;
 	}
@@ -83,16 +83,17 @@ static struct text_shared *kind_text(const struct telling *t, const struct kind 
 	return page;
 }
 
-struct text_shared *telling_text(struct telling *t, const struct event_filter *filter, unsigned limit, bool waits)
+struct text_shared *telling_text(struct telling *t, const struct event_filter *filter, unsigned limit, bool stays)
 {
 	struct kind *k;
 
 	for (size_t i = 0; i < t->kinds_count; i++)
-		if (t->kinds[i].limit == limit && memcmp(&t->kinds[i].filter, filter, sizeof(*filter)) == 0)
+		if (t->kinds[i].limit == limit && t->kinds[i].stays == stays &&
+		    memcmp(&t->kinds[i].filter, filter, sizeof(*filter)) == 0)
 			return t->kinds[i].text;
 	t->kinds = mem_reach(t->kinds, t->kinds_count, &t->kinds_max, sizeof(*t->kinds));
 	k = &t->kinds[t->kinds_count++];
-	*k = (struct kind){*filter, limit, NULL};
-	k->text = kind_text(t, k, waits);
+	*k = (struct kind){*filter, limit, stays, NULL};
+	k->text = kind_text(t, k);
 	return k->text;
 }

@@ -16,6 +16,7 @@ struct telling {
 	struct kind { /* readers that are told the same */
 		struct event_filter filter;
 		unsigned            limit;
+		bool                stays;
 		struct text_shared *text; /* NULL: there is nothing for them */
 	} * kinds;
 	size_t kinds_count, kinds_max;
@@ -23,10 +24,9 @@ struct telling {
 /* The page outlives it. A large page is cut: it has to be held for every client that is slow to take it. */
 struct telling *telling_new(const struct feed_page *page);
 void            telling_free(struct telling *t);
-
-/* What the page has for such readers; owned by the telling. NULL: nothing, and they go on from its end: those who wait,
- * and those for whom that is the end of the log. */
-struct text_shared *telling_text(struct telling *t, const struct event_filter *filter, unsigned limit, bool waits);
+/* What the page has for such readers; owned by the telling. NULL: nothing, and they go on from its end: those who
+ * stay, and those for whom that is the end of the log. */
+struct text_shared *telling_text(struct telling *t, const struct event_filter *filter, unsigned limit, bool stays);
 /* The empty page at this cursor; the caller leaves it. */
 struct text_shared *telling_none(const char *cursor) MUST_CHECK;
 

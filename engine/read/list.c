@@ -102,14 +102,15 @@ enum db_result list_movements(struct db *db, struct catalogue *c, struct op *op)
 /* One page looks at so many rows of the index at most, whatever it finds in them: the rest is for the next page. */
 enum { WALK_MAX = 10000 };
 
-/* A key of the page: where the row stands in the index. */
+/* A key of the page: where the row stands in the index. Of who holds a sku `task` is the location of the line. */
 struct list_key {
 	int64_t id, task, due_ms, part;
 };
 
 struct list_keys {
 	const char      *error;         /* that the orders have; NULL: any */
-	uint32_t         sku, location; /* the walk looks for reservations that hold this sku here; 0: any */
+	uint32_t         sku, location; /* the walk is over reservations that hold this sku here; 0: any */
+	int64_t          state;         /* .. and are in this state; 0: any live one */
 	struct list_key *list;
 	size_t           count, max, part;
 	size_t           walked; /* rows looked at, in the list or not */
@@ -120,9 +121,16 @@ static void key_read(void *arg, const struct db_row *row)
 {
 	struct list_keys *keys = arg;
 
-	keys->last = (struct list_key){db_int(row, 0), db_int(row, 1), time_parse(row->col[2]), (int64_t)keys->part};
+	int64_t id = db_int(row, 0);
+	bool    listed = keys->sku && keys->count > 0 && keys->list[keys->count - 1].id == id;
+
+	keys->last = (struct list_key){id, db_int(row, 1), time_parse(row->col[2]), (int64_t)keys->part};
 	keys->walked++;
-	if (db_int(row, 3) && keys->count < keys->max)
+	if (!db_int(row, 3) && !listed)
+		return;
+	if (keys->sku)
+		keys->last.task = 0; /* the other lines of a reservation that is in the list are passed over */
+	if (!listed && keys->count < keys->max)
 		keys->list[keys->count++] = keys->last;
 }
 
@@ -139,18 +147,20 @@ static const struct part {
 	{BURIED, BURIED, 0, false},      {BURIED, BURIED, 0, true},
 };
 
-/* The rows behind `after`, `count` at most. part NULL: of all states. */
+/* The rows behind `after`, `count` at most. part NULL: of all states, or of who holds a sku. */
 static enum db_result rows_walk(struct db *db, const struct part *part, const struct list_key *after, size_t count,
                                 struct list_keys *keys)
 {
-	enum statement name = RESERVATION_LIST;
+	enum statement name = keys->sku ? RESERVATION_LIST_HOLDERS : RESERVATION_LIST;
 	struct fill    fill = {.sku = keys->sku,
 	                       .error = keys->error,
 	                       .location = keys->location,
+	                       .state = keys->state,
 	                       .after_at = after->due_ms,
 	                       .after_task = after->task,
 	                       .after_id = after->id,
 	                       .before_id = after->id,
+	                       .before_location = after->task,
 	                       .limit = (int64_t)count};
 
 	if (part) {
@@ -197,10 +207,10 @@ static int64_t filter_of(const struct op *op, const struct list_keys *keys)
 	return (error ^ (int64_t)keys->sku << 31) | (int64_t)(keys->location & 0xfffffff) << 3 | op->query->page.state;
 }
 
-/* The keys of a page: of all reservations, or from the parts of the states that belong to the list. */
+/* The keys of a page: of all reservations, of who holds a sku, or from the parts of the state. */
 static enum db_result keys_read(struct db *db, struct op *op, struct list_keys *keys)
 {
-	bool            by_parts = op->query->page.state || keys->sku;
+	bool            by_parts = op->query->page.state && !keys->sku;
 	struct list_key after = {.id = by_parts ? 0 : INT64_MAX};
 	int64_t         place = 0; /* the part, and 100 times the task */
 	enum db_result  result = DB_OK;
@@ -212,9 +222,9 @@ static enum db_result keys_read(struct db *db, struct op *op, struct list_keys *
 		op->outcome = BAD_CURSOR;
 		return DB_OK;
 	}
+	after.task = place / 100;
 	if (!by_parts)
 		return part_read(db, NULL, after, keys);
-	after.task = place / 100;
 	for (size_t i = (size_t)(place % 100); result == DB_OK && i < LENGTH(parts); i++) {
 		if (state_belongs(op, keys, parts[i].reads)) {
 			keys->part = i;
@@ -294,9 +304,10 @@ static enum db_result holding_find(struct db *db, struct catalogue *c, struct op
 
 enum db_result list_reservations(struct db *db, struct catalogue *c, struct op *op)
 {
-	struct list_keys keys = {.max = op->query->page.limit + 1, .error = op->query->page.error};
-	bool             nowhere = false;
-	enum db_result   result = DB_OK;
+	struct list_keys keys = {
+		.max = op->query->page.limit + 1, .error = op->query->page.error, .state = op->query->page.state};
+	bool           nowhere = false;
+	enum db_result result = DB_OK;
 
 	op->outcome = OUTCOME_OK;
 	if (op->lines_count > 0)

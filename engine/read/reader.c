@@ -5,6 +5,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
+#include "engine/base/thread.h"
 #include "engine/busy.h"
 #include "engine/db/retry.h"
 #include "engine/db/writer.h"
@@ -19,7 +20,7 @@
 enum {
 	READER_OPS = 64, /* operations taken together */
 	COUNT_S = 30,    /* longest silence of the server for jobs and counts; SILENCE_S for the others */
-	PARKED_MS = 50,  /* pause between two looks at what is parked */
+	PARKED_MS = 50,  /* pause between two looks at what is parked and not due */
 	LIMITS_MS =
 		250, /* pause between two looks for limits that have changed; the rest of LIMITS_OLD_MS is for reads */
 };
@@ -32,7 +33,7 @@ struct reader {
 	struct db     *db;
 	_Atomic bool   connected;
 	struct outbox  outbox;
-	struct op     *parked; /* JOB_AGAIN */
+	struct op     *parked; /* to be answered again: JOB_AGAIN, and lists that look on */
 };
 
 static enum db_result job_run(struct db *db, struct catalogue *c, struct op *op)
@@ -88,11 +89,27 @@ static enum db_result reader_ask(struct reader *r, size_t how, struct op **ops, 
 	return result;
 }
 
+/* True: the page is empty and not the last one. The list looks on behind it, a page at a time, and others are answered
+ * in between. */
+static bool looks_on(const struct op *op)
+{
+	if (op->kind != OP_LIST_RESERVATIONS && op->kind != OP_LIST_SKUS)
+		return false;
+	return op->outcome == OUTCOME_OK && op->query->page.cursor[0] &&
+	       (op->kind == OP_LIST_SKUS ? op->lines_count : op->query->items) == 0 && !op_cancelled(op) &&
+	       clock_ms() < op->arrived_ms + LOOK_ON_MS;
+}
+
 /* True: it does not come back now. */
 static bool goes_on(struct reader *r, struct op *op)
 {
 	enum onward onward = op->kind == OP_RUN && op->job.onward ? op->job.onward(op->job.arg, op) : JOB_ENDS;
 
+	if (looks_on(op)) {
+		op_forget(op);
+		op->again_ms = clock_ms();
+		onward = JOB_AGAIN;
+	}
 	if (onward == JOB_AGAIN) {
 		op->next = r->parked;
 		r->parked = op;
@@ -160,27 +177,41 @@ static void reader_serve(struct reader *r, struct op **taken, size_t count)
 	}
 }
 
-/* Runs what is parked and due again; at the end all of it comes back as it is. */
-static void reader_unpark(struct reader *r, bool ends)
+/* Answers again what is parked and has been due for longest. */
+static void reader_unpark(struct reader *r)
 {
-	struct op *op = r->parked, *next;
-	size_t     how = 0;
+	struct op **due = NULL, *op;
+	size_t      how = 0;
 
-	while (answers[how].kind != OP_RUN)
+	for (struct op **at = &r->parked; *at; at = &(*at)->next)
+		if ((*at)->again_ms <= clock_ms() && (!due || (*at)->again_ms <= (*due)->again_ms))
+			due = at;
+	if (!due)
+		return;
+	op = *due;
+	*due = op->next;
+	while (answers[how].kind != op->kind)
 		how++;
-	r->parked = NULL;
-	for (; op; op = next) {
+	reader_answer(r, how, &op, 1);
+}
+
+/* At the end all that is parked comes back as it is. */
+static void reader_give_back(struct reader *r)
+{
+	for (struct op *op = r->parked, *next; op; op = next) {
 		next = op->next;
-		if (ends) {
-			outbox_put(&r->outbox, op);
-			outbox_send(&r->outbox);
-		} else if (op->again_ms <= clock_ms()) {
-			reader_answer(r, how, &op, 1);
-		} else {
-			op->next = r->parked;
-			r->parked = op;
-		}
+		outbox_put(&r->outbox, op);
 	}
+	outbox_send(&r->outbox);
+}
+
+/* How long there is nothing to do unless somebody asks. */
+static int pause_ms(const struct reader *r)
+{
+	for (const struct op *op = r->parked; op; op = op->next)
+		if (op->again_ms <= clock_ms())
+			return 0;
+	return r->parked ? PARKED_MS : IDLE_MS;
 }
 
 /* Checks an idle connection, so that readiness is right when nobody reads. Readiness does not rest on the census. */
@@ -208,17 +239,17 @@ static void *reader_main(void *arg)
 
 	shared_connected(r->shared, &r->connected, db_connect(r->db));
 	for (;;) {
-		size_t count = queue_take(&r->queue, taken, READER_OPS, r->parked ? PARKED_MS : IDLE_MS);
+		size_t count = queue_take(&r->queue, taken, READER_OPS, pause_ms(r));
 
 		if (count == 0 && queue_closed(&r->queue)) {
-			reader_unpark(r, true);
+			reader_give_back(r);
 			writer_leave(r->db); /* of the work of jobs */
 			return NULL;
 		}
 		if (count == 0 && !r->parked)
 			reader_idle(r);
 		reader_serve(r, taken, count);
-		reader_unpark(r, false);
+		reader_unpark(r);
 		reader_limits(r);
 	}
 }
@@ -226,7 +257,6 @@ static void *reader_main(void *arg)
 struct reader *reader_open(struct shared *shared, enum answerer by)
 {
 	struct reader *r = mem_alloc(sizeof(*r));
-	int            error;
 
 	r->shared = shared;
 	r->by = by;
@@ -234,8 +264,7 @@ struct reader *reader_open(struct shared *shared, enum answerer by)
 	db_silence_set(r->db, by == BY_READER ? SILENCE_S : COUNT_S);
 	queue_init(&r->queue);
 	outbox_init(&r->outbox);
-	error = pthread_create(&r->thread, NULL, reader_main, r);
-	assert(error == 0);
+	thread_start(&r->thread, reader_main, r);
 	return r;
 }
 

@@ -75,6 +75,7 @@ void batch_name(struct batch *b, size_t at)
 	const struct op *op = b->ops[at];
 	uint16_t        *place = id_place(b, op_traits[op->kind].of_movement, op->id, op->id_hash);
 
+	/* batch_fill ends a batch ahead of a twin, and at BATCH_OPS (l->limit). */
 	assert(at < BATCH_OPS && *place == 0);
 	id_enter(b->ids, place, at * 2 + 1);
 	if (op->other_id)

@@ -251,18 +251,19 @@ void losses_write(struct lane *l, const struct op *op)
 
 /* ---- told */
 
-/* Adds units at a place to the lines: to the one that is there, or as a new one of `count`. */
-static void line_grow(struct line *lines, size_t *count, const struct lost *lost)
+/* Adds to the lines what waits, by its place. */
+static void lines_grow(struct line *lines, size_t *count, const struct lost *lost, size_t lost_count)
 {
-	for (size_t i = 0; i < *count; i++)
-		if (lines[i].sku == lost->line->sku && lines[i].location == lost->loss->to) {
-			lines[i].granted += lost->qty;
-			return;
-		}
-	lines[*count] = *lost->line;
-	lines[*count].location = lost->loss->to;
-	lines[*count].location_code = lost->loss->to->code;
-	lines[(*count)++].granted = lost->qty;
+	for (size_t i = 0; i < lost_count; i++) {
+		struct line *line = &lines[(*count)++];
+
+		*line = *lost[i].line;
+		line->location = lost[i].loss->to;
+		line->location_code = lost[i].loss->to->code;
+		line->granted = lost[i].qty;
+	}
+	lines_sort(lines, *count);
+	lines_join(lines, count);
 }
 
 /* The order as it is then. Its losses are `count` from the first on. */
@@ -276,11 +277,9 @@ static void order_tell(struct text *to, const struct op *op, const struct lost *
 	memcpy(lines, r->lines, lines_count * sizeof(*lines));
 	for (size_t i = 0; i < lines_count; i++)
 		lines[i].granted = lines[i].qty;
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++)
 		lines[lost[i].line - r->lines].granted -= lost[i].qty;
-		line_grow(lines, &lines_count, &lost[i]);
-	}
-	lines_sort(lines, lines_count);
+	lines_grow(lines, &lines_count, lost, count);
 	event_reservation(to, &head, r, lines, lines_count, true);
 	free(lines);
 }
@@ -300,13 +299,11 @@ void losses_tell(struct text *to, const struct op *op)
 struct line *losses_lines(const struct op *op, size_t *count)
 {
 	const struct losses *losses = op->move.losses;
-	struct line         *lines = mem_alloc((op->lines_count + losses->count + 1) * sizeof(*lines));
+	struct line         *lines = mem_alloc((op->lines_count + losses->lost_count) * sizeof(*lines));
 
 	*count = op->lines_count;
 	memcpy(lines, op->lines, *count * sizeof(*lines));
-	for (size_t i = 0; i < losses->lost_count; i++)
-		line_grow(lines, count, &losses->lost[i]);
-	lines_sort(lines, *count);
+	lines_grow(lines, count, losses->lost, losses->lost_count);
 	return lines;
 }
 

@@ -189,14 +189,19 @@ static bool is_meant(const struct transition *change, const struct op *op)
 	       is_late(op) == change->late;
 }
 
-/* The lines of these reservations name the own slot from now on. */
-static void lines_move(struct lane *l, const struct transition *change)
+/* The lines of these reservations name the own slot from now on, or are no longer live. */
+static void lines_follow(struct lane *l, const struct transition *change)
 {
+	bool moves = change->from == EXPIRED;
+
+	if (!moves && change->kind != OP_RELEASE && change->kind != OP_SETTLE)
+		return;
 	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++)
 		if (is_meant(change, l->batch.ops[i]))
 			values_row(&l->rows, V_INT(l->batch.ops[i]->found->reservation_id));
-	txn_run(&l->txn, RESERVATION_LINE_MOVE, &(struct fill){.rows = &l->rows, .slot = l->slot});
+	txn_run(&l->txn, moves ? RESERVATION_LINE_MOVE : RESERVATION_LINE_END,
+	        &(struct fill){.rows = &l->rows, .slot = l->slot});
 }
 
 static void change_write(struct lane *l, const struct transition *change)
@@ -216,8 +221,7 @@ static void change_write(struct lane *l, const struct transition *change)
 	txn_run(&l->txn, change->statement,
 	        &(struct fill){.rows = &l->rows, .state = change->from, .claimed = change->late});
 	txn_expect(&l->txn, l->rows.rows, TXN_MOVED);
-	if (change->from == EXPIRED)
-		lines_move(l, change);
+	lines_follow(l, change);
 }
 
 static bool extends(const struct op *op, int64_t ttl_s)
@@ -284,12 +288,23 @@ static void replaced_write(struct lane *l, bool claimed)
 	txn_expect(&l->txn, l->rows.rows, TXN_MOVED);
 }
 
+static void replaced_lines_end(struct lane *l)
+{
+	values_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.count; i++)
+		if (replaces(l->batch.ops[i]))
+			values_row(&l->rows, V_INT(l->batch.ops[i]->other->reservation_id));
+	if (l->rows.count > 0)
+		txn_run(&l->txn, RESERVATION_LINE_END, &(struct fill){.rows = &l->rows});
+}
+
 void reservations_change(struct lane *l)
 {
 	if (l->batch.writes & NEEDS_OTHER) {
 		reservations_lock(l);
 		replaced_write(l, false);
 		replaced_write(l, true);
+		replaced_lines_end(l);
 	}
 	for (size_t i = 0; i < LENGTH(changes); i++)
 		if (l->batch.writes & NEEDS(changes[i].kind))

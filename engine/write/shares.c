@@ -58,7 +58,7 @@ static void lines_share(struct shares *s, const struct line *lines, size_t count
 
 void promise_end(struct shares *s, const struct reservation *of, const struct line *lines, size_t count)
 {
-	assert(count <= of->lines_count);
+	assert(count <= of->lines_count); /* its own lines, or those of a part, each of which it has (split_decide) */
 	lines_share(s, lines, count, true);
 	portions_lower(&s->customers, of->customer, lines, count);
 }
@@ -112,6 +112,15 @@ static struct shares shares_of_all(struct reservation *const *list, size_t count
 	return s;
 }
 
+/* The lines of what has ended. */
+static void lines_end(struct txn *t, struct values *rows, struct reservation *const *list, size_t count)
+{
+	values_reset(rows);
+	for (size_t i = 0; i < count; i++)
+		values_row(rows, V_INT(list[i]->reservation_id));
+	txn_run(t, RESERVATION_LINE_END, &(struct fill){.rows = rows});
+}
+
 void stock_give_back(struct txn *t, struct reservation *const *list, size_t count)
 {
 	struct shares s = shares_of_all(list, count, promise_end);
@@ -120,6 +129,7 @@ void stock_give_back(struct txn *t, struct reservation *const *list, size_t coun
 	shares_write(t, &rows, &s, STOCK_GIVE_BACK, TXN_MISPLACED);
 	portions_sum(&s.customers);
 	portions_write_lowered(t, &rows, &s.customers, CUSTOMER_LOWER);
+	lines_end(t, &rows, list, count);
 	values_fini(&rows);
 	shares_fini(&s);
 }
@@ -197,6 +207,7 @@ void stock_settle(struct txn *t, struct reservation **list, size_t count, const 
 	for (size_t i = 0; i < s.count; i++)
 		settlement_line(&rows, settlement, &s.list[i]);
 	txn_run(t, MOVEMENT_LINE_ADD, &(struct fill){.rows = &rows});
+	lines_end(t, &rows, list, count);
 	values_fini(&rows);
 	shares_fini(&s);
 }

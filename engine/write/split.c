@@ -107,6 +107,12 @@ static void part_lines_insert(struct lane *l)
 	txn_run(&l->txn, RESERVATION_LINE_ADD, &(struct fill){.rows = &l->rows});
 	txn_run(&l->txn, SPLIT_ADD, &(struct fill){.rows = &moved});
 	values_fini(&moved);
+	values_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.count; i++)
+		if (splits(l->batch.ops[i]) && !reservation_is_live(op_state(l->batch.ops[i])))
+			values_row(&l->rows, V_INT(l->batch.ops[i]->new_id));
+	if (l->rows.count > 0)
+		txn_run(&l->txn, RESERVATION_LINE_END, &(struct fill){.rows = &l->rows});
 }
 
 /* The key that made the first holds the part, too. Both rows are written whatever the first's state and its key's

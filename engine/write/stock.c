@@ -86,7 +86,7 @@ static void slots_lock(struct lane *l, const struct shares *given)
 			share_add(&all, p->sku_id, p->location_id, (uint16_t)l->slot, 0, 0);
 	}
 	shares_sum(&all);
-	assert(all.count > 0);
+	assert(all.count > 0); /* stock_write saw two of: given, adds, takes */
 	values_reset(&l->rows);
 	for (size_t i = 0; i < all.count; i++) {
 		values_row(&l->rows, V_INT(all.list[i].sku_id), V_INT(all.list[i].location_id),

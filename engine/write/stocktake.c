@@ -40,14 +40,18 @@ static void slot_read(void *arg, const struct db_row *row)
 {
 	struct slot_rows *s = arg;
 
-	s->list = mem_reach(s->list, s->count, &s->max, sizeof(*s->list));
-	s->list[s->count++] = (struct slot_row){
+	struct slot_row r = {
 		.sku_id = (uint32_t)db_int(row, 0),
 		.location_id = (uint32_t)db_int(row, 1),
 		.slot = (uint16_t)db_int(row, 2),
 		.available = db_int(row, 3),
 		.reserved = db_int(row, 4),
 	};
+
+	if (r.available < 0 || r.available > QTY_MAX || r.reserved < 0 || r.reserved > QTY_MAX)
+		db_other(row); /* damaged: what is decided rests on sums of these */
+	s->list = mem_reach(s->list, s->count, &s->max, sizeof(*s->list));
+	s->list[s->count++] = r;
 }
 
 static void promise_read(void *arg, const struct db_row *row)
@@ -57,6 +61,45 @@ static void promise_read(void *arg, const struct db_row *row)
 	s->list = mem_reach(s->list, s->count, &s->max, sizeof(*s->list));
 	s->list[s->count++] = (struct slot_row){
 		.sku_id = (uint32_t)db_int(row, 0), .location_id = (uint32_t)db_int(row, 1), .booked = db_int(row, 2)};
+}
+
+static int slot_order(const void *a, const void *b)
+{
+	const struct slot_row *x = a, *y = b;
+
+	if (x->sku_id != y->sku_id)
+		return x->sku_id < y->sku_id ? -1 : 1;
+	if (x->location_id != y->location_id)
+		return x->location_id < y->location_id ? -1 : 1;
+	return (x->slot > y->slot) - (x->slot < y->slot);
+}
+
+/* The number of the first row of sorted ones that does not stand ahead of this place. */
+static size_t slot_first(const struct slot_rows *s, uint32_t sku_id, uint32_t location_id, uint16_t slot)
+{
+	const struct slot_row key = {.sku_id = sku_id, .location_id = location_id, .slot = slot};
+	size_t                low = 0, high = s->count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (slot_order(&s->list[middle], &key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The rows of a line stand together. */
+static size_t line_first(const struct slot_rows *s, const struct line *line)
+{
+	return line->location ? slot_first(s, sku_id(line->sku), line->location->location_id, 0) : s->count;
+}
+
+static bool row_is_of(const struct slot_row *r, const struct line *line)
+{
+	return r->sku_id == sku_id(line->sku) && r->location_id == line->location->location_id;
 }
 
 /* Locks the sums of promises that the lines change. */
@@ -96,44 +139,81 @@ static bool is_count(const struct op *op)
 	return op->move.kind == STOCKTAKE;
 }
 
-static bool counted_is_of(const struct op *op, size_t k, const struct db_row *row)
+/* The lines of a count by the numbers of sku and place: rows name these. */
+struct counting {
+	struct op    *op;
+	struct line **lines;
+	int64_t       as_of; /* of the lines that are asked for */
+};
+
+static int numbers_order(const void *a, const void *b)
 {
-	return sku_id(op->lines[k].sku) == (uint32_t)db_int(row, 0) &&
-	       op->lines[k].location->location_id == (uint32_t)db_int(row, 1);
+	const struct line *x = *(struct line *const *)a, *y = *(struct line *const *)b;
+
+	if (x->sku != y->sku)
+		return sku_id(x->sku) < sku_id(y->sku) ? -1 : 1;
+	return (x->location->location_id > y->location->location_id) -
+	       (x->location->location_id < y->location->location_id);
+}
+
+static int row_order(const void *key, const void *item)
+{
+	const struct db_row *row = key;
+	const struct line   *line = *(struct line *const *)item;
+	uint32_t             sku = (uint32_t)db_int(row, 0), location = (uint32_t)db_int(row, 1);
+
+	if (sku != sku_id(line->sku))
+		return sku < sku_id(line->sku) ? -1 : 1;
+	return (location > line->location->location_id) - (location < line->location->location_id);
+}
+
+static void counting_begin(struct counting *in, struct op *op)
+{
+	in->op = op;
+	if (!is_count(op))
+		return;
+	in->lines = mem_alloc((op->lines_count + 1) * sizeof(struct line *));
+	for (size_t k = 0; k < op->lines_count; k++)
+		in->lines[k] = &op->lines[k];
+	qsort(in->lines, op->lines_count, sizeof(struct line *), numbers_order);
+}
+
+/* NULL: the place of the row is not counted. */
+static struct counted *counted_of(const struct counting *in, const struct db_row *row)
+{
+	struct line **at = bsearch(row, in->lines, in->op->lines_count, sizeof(struct line *), row_order);
+
+	return at ? &in->op->move.counted[*at - in->op->lines] : NULL;
 }
 
 static void last_read(void *arg, const struct db_row *row)
 {
-	struct op *op = arg;
-	int64_t    counted_at = time_parse(row->col[2]);
+	struct counted *counted = counted_of(arg, row);
+	int64_t         counted_at = time_parse(row->col[2]);
 
-	for (size_t k = 0; k < op->lines_count; k++)
-		if (counted_is_of(op, k, row) && op->move.counted[k].as_of && counted_at > op->move.counted[k].as_of)
-			op->move.counted[k].counted_at = counted_at;
+	if (counted && counted->as_of && counted_at > counted->as_of)
+		counted->counted_at = counted_at;
 }
 
 /* Every count writes the row of its sku and place, so no two of them pass each other, on whatever nodes they are. */
-static void counts_enter(struct lane *l, struct op *op)
+static void counts_enter(struct lane *l, struct counting *in)
 {
+	const struct op *op = in->op;
+
 	values_reset(&l->rows);
 	for (size_t k = 0; k < op->lines_count; k++)
 		values_row(&l->rows, V_INT(sku_id(op->lines[k].sku)), V_INT(op->lines[k].location->location_id),
 		           V_INT(op->move.counted[k].as_of));
-	txn_read(&l->txn, COUNTED_ENTER, &(struct fill){.rows = &l->rows}, last_read, op);
+	txn_read(&l->txn, COUNTED_ENTER, &(struct fill){.rows = &l->rows}, last_read, in);
 }
-
-struct since {
-	struct op *op;
-	int64_t    as_of;
-};
 
 static void since_read(void *arg, const struct db_row *row)
 {
-	struct since *in = arg;
+	const struct counting *in = arg;
+	struct counted        *counted = counted_of(in, row);
 
-	for (size_t k = 0; k < in->op->lines_count; k++)
-		if (in->op->move.counted[k].as_of == in->as_of && counted_is_of(in->op, k, row))
-			in->op->move.counted[k].since += db_int(row, 2);
+	if (counted && counted->as_of == in->as_of)
+		counted->since += db_int(row, 2);
 }
 
 /* The skus of the lines that were counted then. False: an earlier line was, and theirs were named with it. */
@@ -152,53 +232,48 @@ static bool skus_counted(const struct op *op, size_t first, struct values *skus)
 }
 
 /* Adds what was moved behind the time of each line, up to `until`; locked: what was moved later. */
-static enum db_result since_add(struct lane *l, struct op *op, int64_t until, bool locked)
+static enum db_result since_add(struct lane *l, struct counting *in, int64_t until, bool locked)
 {
-	enum db_result result = DB_OK;
+	const struct op *op = in->op;
+	enum db_result   result = DB_OK;
 
 	for (size_t k = 0; is_count(op) && result == DB_OK && k < op->lines_count; k++) {
-		int64_t      as_of = op->move.counted[k].as_of, after = locked && as_of < until ? until : as_of;
-		struct since in = {op, as_of};
-		struct fill  fill = {.rows = &l->rows,
-		                     .after_at = after,
-		                     .until_at = locked ? TIME_LAST : until,
-		                     .after_id = (int64_t)id_first(after - SETTLED_MS)};
+		int64_t     as_of = op->move.counted[k].as_of, after = locked && as_of < until ? until : as_of;
+		struct fill fill = {.rows = &l->rows,
+		                    .after_at = after,
+		                    .until_at = locked ? TIME_LAST : until,
+		                    .after_id = (int64_t)id_first(after - SETTLED_MS)};
 
 		if (!as_of || (!locked && as_of >= until) || !skus_counted(op, k, &l->rows))
 			continue;
+		in->as_of = as_of;
 		if (locked)
-			txn_read(&l->txn, MOVED_SINCE, &fill, since_read, &in);
+			txn_read(&l->txn, MOVED_SINCE, &fill, since_read, in);
 		else
-			result = lane_ask(l, MOVED_SINCE, &fill, since_read, &in);
+			result = lane_ask(l, MOVED_SINCE, &fill, since_read, in);
 	}
 	return result;
 }
 
 static void arriving_read(void *arg, const struct db_row *row)
 {
-	struct op *op = arg;
+	struct counted *counted = counted_of(arg, row);
 
-	for (size_t k = 0; k < op->lines_count; k++)
-		if (counted_is_of(op, k, row))
-			op->move.counted[k].arriving = db_int(row, 2);
+	if (counted)
+		counted->arriving = db_int(row, 2);
 }
 
 /* Whoever counts a place finds what has arrived there, handed out or not. */
-static void arriving_add(struct lane *l, struct op *op)
+static void arriving_add(struct lane *l, struct counting *in)
 {
 	values_reset(&l->rows);
-	for (size_t k = 0; is_count(op) && k < op->lines_count; k++)
-		values_row(&l->rows, V_INT(sku_id(op->lines[k].sku)));
+	for (size_t k = 0; is_count(in->op) && k < in->op->lines_count; k++)
+		values_row(&l->rows, V_INT(sku_id(in->op->lines[k].sku)));
 	if (l->rows.count > 0)
-		txn_read(&l->txn, ARRIVING, &(struct fill){.rows = &l->rows}, arriving_read, op);
+		txn_read(&l->txn, ARRIVING, &(struct fill){.rows = &l->rows}, arriving_read, in);
 }
 
 /* ---- decisions */
-
-static bool row_is_of(const struct slot_row *r, const struct line *line)
-{
-	return r->sku_id == sku_id(line->sku) && line->location && r->location_id == line->location->location_id;
-}
 
 /* A count at its own time: on_hand becomes what was counted and what was moved since. */
 static enum outcome count_decide(const struct counted *counted, struct line *line)
@@ -222,12 +297,11 @@ static enum outcome counted_decide(const struct op *op, struct line *line, const
 		loss->needed = 0;
 
 	line->available = line->reserved = 0;
-	for (size_t i = 0; i < s->count; i++)
-		if (row_is_of(&s->list[i], line)) {
-			line->available += s->list[i].available;
-			line->reserved += s->list[i].reserved;
-			booked += s->list[i].booked;
-		}
+	for (size_t i = line_first(s, line); i < s->count && row_is_of(&s->list[i], line); i++) {
+		line->available += s->list[i].available;
+		line->reserved += s->list[i].reserved;
+		booked += s->list[i].booked;
+	}
 	unbooked = line->available + line->reserved - booked;
 	if (line->available > unbooked)
 		line->available = unbooked;
@@ -248,22 +322,22 @@ static enum outcome counted_decide(const struct op *op, struct line *line, const
 	return out;
 }
 
-/* The lines of such a sku are at fault. */
+/* The lines of such a sku are at fault. They stand together. */
 static bool passes_limit(struct op *op, const struct slot_rows *s)
 {
 	bool passes = false;
 
-	for (size_t k = 0; k < op->lines_count; k++) {
-		int64_t total = 0;
+	for (size_t k = 0, end = 0; k < op->lines_count; k = end) {
+		uint32_t sku = sku_id(op->lines[k].sku);
+		int64_t  total = 0;
 
-		for (size_t i = 0; i < s->count; i++)
-			if (s->list[i].sku_id == sku_id(op->lines[k].sku))
-				total += s->list[i].available + s->list[i].reserved;
-		for (size_t i = 0; i < op->lines_count; i++)
-			if (op->lines[i].sku == op->lines[k].sku)
-				total += op->lines[i].granted;
-		op->lines[k].fault = total > QTY_MAX;
-		passes |= op->lines[k].fault;
+		for (size_t i = slot_first(s, sku, 0, 0); i < s->count && s->list[i].sku_id == sku; i++)
+			total += s->list[i].available + s->list[i].reserved;
+		for (end = k; end < op->lines_count && op->lines[end].sku == op->lines[k].sku; end++)
+			total += op->lines[end].granted;
+		for (size_t i = k; i < end; i++)
+			op->lines[i].fault = total > QTY_MAX;
+		passes |= total > QTY_MAX;
 	}
 	return passes;
 }
@@ -317,17 +391,15 @@ static void line_spread(struct lane *l, const struct op *op, const struct line *
 			           V_INT(l->slot), V_INT(-left), V_INT(0));
 		return;
 	}
-	for (size_t i = 0; i < s->count; i++) {
+	for (size_t i = line_first(s, line); i < s->count && row_is_of(&s->list[i], line); i++) {
 		struct slot_row *r = &s->list[i];
 
-		if (!row_is_of(r, line))
-			continue;
 		r->change = r->available < left ? -r->available : -left;
 		left += r->change;
 		if (r->change < 0 || r->lost > 0)
 			movement_line_row(lines, op, line, r->slot, r->change - r->lost);
 	}
-	assert(left == 0);
+	assert(left == 0); /* no slot has less than none (slot_read), and together they have it (counted_decide) */
 }
 
 /* Marks the slots that have what orders lose. */
@@ -335,11 +407,10 @@ static void slots_lose(struct lane *l, const struct losses *losses, struct slot_
 {
 	for (size_t i = 0; i < losses->lost_count; i++) {
 		const struct lost *lost = &losses->lost[i];
-		size_t             at = 0;
+		size_t at = slot_first(s, sku_id(lost->line->sku), lost->line->location->location_id, lost->line->slot);
 
-		while (at < s->count && !(row_is_of(&s->list[at], lost->line) && s->list[at].slot == lost->line->slot))
-			at++;
-		if (at == s->count || s->list[at].lost + lost->qty > s->list[at].reserved) {
+		if (at == s->count || !row_is_of(&s->list[at], lost->line) || s->list[at].slot != lost->line->slot ||
+		    s->list[at].lost + lost->qty > s->list[at].reserved) {
 			txn_refuse(&l->txn, TXN_MISPLACED);
 			return;
 		}
@@ -402,11 +473,13 @@ static void stocktake_look_again(struct lane *l, struct op *op)
 }
 
 /* What a count was told of before does not count any more. */
-static enum db_result counts_begin(struct lane *l, struct op *op, int64_t until)
+static enum db_result counts_begin(struct lane *l, struct counting *in, int64_t until)
 {
-	for (size_t k = 0; is_count(op) && k < op->lines_count; k++)
-		op->move.counted[k].since = op->move.counted[k].counted_at = op->move.counted[k].arriving = 0;
-	return since_add(l, op, until, false);
+	struct counted *counted = in->op->move.counted;
+
+	for (size_t k = 0; is_count(in->op) && k < in->op->lines_count; k++)
+		counted[k].since = counted[k].counted_at = counted[k].arriving = 0;
+	return since_add(l, in, until, false);
 }
 
 /* A refused count leaves nothing behind, its own row among it. */
@@ -423,36 +496,55 @@ static enum db_result stocktake_end(struct lane *l, const struct op *op, enum tx
 	return result;
 }
 
-enum db_result stocktake_run(struct lane *l, struct op *op, enum txn_verdict *verdict, int64_t *now)
+static void slots_lock(struct lane *l, const struct op *op, struct slot_rows *s)
 {
-	struct slot_rows s = {0};
-	int64_t          until = clock_ms() + atomic_load(&l->shared->clock_offset_ms) - SETTLED_MS;
-	enum db_result   result = counts_begin(l, op, until);
-
-	if (result != DB_OK)
-		return result == DB_UNKNOWN ? DB_AWAY : result;
-	lane_begin(l, REPEATABLE_READ, false);
-	promises_lock(l, op, &s);
-	reservations_lock(l);
-	if (op->move.losses)
-		losers_lock(l, op);
-	if (is_count(op))
-		counts_enter(l, op);
 	values_reset(&l->rows);
 	for (size_t k = 0; k < op->lines_count; k++)
 		values_row(&l->rows, V_INT(sku_id(op->lines[k].sku)));
-	txn_read(&l->txn, STOCK_EVERY_SLOT, &(struct fill){.rows = &l->rows}, slot_read, &s);
-	txn_fail(&l->txn, since_add(l, op, until, true));
-	arriving_add(l, op);
-	op->writes = false;
-	if (txn_goes_on(&l->txn)) {
-		op->outcome = stocktake_decide(op, &s, l->txn.now);
-		op->writes = op->outcome == OUTCOME_OK;
-		if (op->writes)
-			stocktake_write(l, op, &s); /* the batch is this operation alone */
-		else
-			stocktake_look_again(l, op);
+	txn_read(&l->txn, STOCK_EVERY_SLOT, &(struct fill){.rows = &l->rows}, slot_read, s);
+	if (s->count > 0)
+		qsort(s->list, s->count, sizeof(*s->list), slot_order);
+}
+
+/* Decides behind the locks, and writes. */
+static void stocktake_resolve(struct lane *l, struct op *op, struct slot_rows *s)
+{
+	op->outcome = stocktake_decide(op, s, l->txn.now);
+	op->writes = op->outcome == OUTCOME_OK;
+	if (op->writes)
+		stocktake_write(l, op, s); /* the batch is this operation alone */
+	else
+		stocktake_look_again(l, op);
+}
+
+enum db_result stocktake_run(struct lane *l, struct op *op, enum txn_verdict *verdict, int64_t *now)
+{
+	struct slot_rows s = {0};
+	struct counting  in = {0};
+	int64_t          until = clock_ms() + atomic_load(&l->shared->clock_offset_ms) - SETTLED_MS;
+	enum db_result   result;
+
+	counting_begin(&in, op);
+	result = counts_begin(l, &in, until);
+	if (result == DB_OK) {
+		lane_begin(l, REPEATABLE_READ, false);
+		promises_lock(l, op, &s);
+		reservations_lock(l);
+		if (op->move.losses)
+			losers_lock(l, op);
+		if (is_count(op))
+			counts_enter(l, &in);
+		slots_lock(l, op, &s);
+		txn_fail(&l->txn, since_add(l, &in, until, true));
+		arriving_add(l, &in);
+		op->writes = false;
+		if (txn_goes_on(&l->txn))
+			stocktake_resolve(l, op, &s);
+		result = stocktake_end(l, op, verdict, now);
+	} else if (result == DB_UNKNOWN) {
+		result = DB_AWAY;
 	}
+	free(in.lines);
 	free(s.list);
-	return stocktake_end(l, op, verdict, now);
+	return result;
 }

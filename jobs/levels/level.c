@@ -279,7 +279,7 @@ enum db_result levels_tell_stock(struct db *db, struct watch_claim *claim, const
 	struct txn     t = {0};
 	enum db_result result;
 
-	assert(count > 0 && count <= PAGE);
+	assert(count > 0 && count <= PAGE); /* stock_tell goes page by page */
 	for (size_t i = 0; i < count; i++)
 		values_row(&ids, V_INT(skus[i]));
 	result = db_ask(db, UNITS_LOOK, &(struct fill){.rows = &ids}, units_read, units);

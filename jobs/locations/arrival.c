@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHORE "arrivals"
-
 /* STEP_ARRIVALS: arrivals that take turns. LOOK_MS: between two looks for open ones; SLICE_MS: how long the others of
  * the background thread wait. BLOCKED_MS: how long an order that is locked holds up those behind it.
  * PAUSE_TRIES: where nothing moved, as if so many tries had met a conflict: 0 to 8 ms. GROUP_FRONT: orders of each line
@@ -33,6 +31,7 @@ struct arrival {
 
 struct arrivals {
 	struct catalogue *catalogue;
+	const char       *chore; /* for the log; NULL: a call, which leaves what fails to the chore */
 	struct arrival    list[STEP_ARRIVALS];
 	size_t            count, passed; /* of the open ones: so many of the oldest are passed over */
 	struct deferred   deferred;
@@ -350,20 +349,21 @@ static enum db_result round_run(struct db *db, struct arrivals *all, struct hand
 		result = deferred_begin(&all->deferred, db, &giving);
 		if (result == DB_OK)
 			result = step(db, all->catalogue, a, h, moved);
-		result = deferred_end(&all->deferred, db, all->catalogue, &giving, CHORE, result);
+		result = deferred_end(&all->deferred, db, all->catalogue, &giving, all->chore, result);
 	}
 	return result;
 }
 
-/* Where the oldest make no progress, those behind them have their turn, until all had it. *more: something is left. */
+/* Where the oldest make no progress, those behind them have their turn, until all had it. *more: something is left, and
+ * not deferred. */
 static enum db_result hand_out(struct db *db, struct arrivals *all, uint64_t movement_no, int64_t slice_ms, bool *more)
 {
 	struct handout h = {0};
 	int64_t        moved_ms = clock_ms(), until_ms = moved_ms + slice_ms;
-	bool           tried = true, moved;
+	bool           tried, moved;
 	enum db_result result = DB_OK;
 
-	for (*more = true; result == DB_OK && *more && (tried || all->passed > 0) && clock_ms() < until_ms;) {
+	for (*more = true; result == DB_OK && *more && clock_ms() < until_ms;) {
 		h.passes = clock_ms() >= moved_ms + BLOCKED_MS;
 		tried = moved = false;
 		result = arrivals_find(db, all, movement_no);
@@ -373,6 +373,7 @@ static enum db_result hand_out(struct db *db, struct arrivals *all, uint64_t mov
 		if (result == DB_OK)
 			result = round_run(db, all, &h, until_ms, &tried, &moved);
 		all->passed = moved || all->count < STEP_ARRIVALS ? 0 : all->passed + all->count;
+		*more &= tried || moved || all->passed > 0 || clock_ms() >= until_ms;
 		if (moved)
 			moved_ms = clock_ms();
 		else if (result == DB_OK && tried)
@@ -397,6 +398,7 @@ struct arrivals *arrivals_new(struct catalogue *c)
 	struct arrivals *all = mem_alloc(sizeof(*all));
 
 	all->catalogue = c;
+	all->chore = "arrivals";
 	return all;
 }
 
@@ -423,5 +425,5 @@ static void leave(void *arg, struct db *db)
 
 struct chore arrival_chore(struct arrivals *all)
 {
-	return (struct chore){CHORE, turn, leave, all};
+	return (struct chore){all->chore, turn, leave, all};
 }

@@ -6,8 +6,8 @@
 #include "engine/rows.h"
 #include "jobs/background.h"
 
-/* Hands out one movement for that long at most. *more: something is left. Conflicts are met by trying again; what fails
- * otherwise is left to the chore. */
+/* Hands out one movement for that long at most. *more: something is left to be tried. Conflicts are met by trying
+ * again; what fails otherwise is left to the chore, which logs it. */
 enum db_result arrivals_run(struct db *db, struct catalogue *c, uint64_t movement_no, int64_t slice_ms,
                             bool *more) MUST_CHECK;
 

@@ -77,7 +77,7 @@ static void tell(struct deferral *at, struct db *db, struct catalogue *c, const 
 {
 	const struct sku *sku = catalogue_sku_by_id(c, at->giving.sku_id);
 
-	if (!at->told)
+	if (!at->told && chore)
 		log_event(LOG_WARN, "job_failed", "worker=%s sku=%s sku_id=%u why=\"%s\"", chore,
 		          sku ? sku_code(sku) : NULL, at->giving.sku_id,
 		          at->conflicts

@@ -28,7 +28,7 @@ bool deferred_is(const struct deferred *d, const struct giving *g);
 /* Before a try: the session waits a second for a lock, but for one that was met before not at all. */
 enum db_result deferred_begin(const struct deferred *d, struct db *db, const struct giving *g) MUST_CHECK;
 /* Behind a try. DB_OK: the chore goes on; what failed is deferred, a conflict after some tries. Otherwise the
- * connection is gone, and so says the result. `chore`: for the log. */
+ * connection is gone, and so says the result. `chore`: for the log; NULL: nothing is logged. */
 enum db_result deferred_end(struct deferred *d, struct db *db, struct catalogue *c, const struct giving *g,
                             const char *chore, enum db_result result) MUST_CHECK;
 

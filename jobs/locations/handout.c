@@ -129,7 +129,7 @@ static enum db_result front_find(struct db *db, struct handout *h, struct values
 	struct fill    fill = {.sku = h->sku_id, .location = h->from_id};
 	enum db_result result;
 
-	assert(h->units > 0);
+	assert(h->units > 0); /* what has none is not handed out: is_left_out, front_serve */
 	h->limit = h->limit ? h->limit : HANDOUT_FIRST;
 	fill.limit = h->units < (int64_t)h->limit ? h->units : (int64_t)h->limit;
 	result = db_ask(db, WAITING_FRONT, &fill, db_numbers, &h->front);
@@ -376,7 +376,7 @@ static void all_write(struct txn *t, const struct handout *list, size_t count, e
 	struct takers all = {0};
 
 	takers_find(&all, list, count);
-	assert(all.count > 0);
+	assert(all.count > 0); /* one of the list has a count */
 	orders_write(t, &all, &rows, false);
 	orders_write(t, &all, &rows, true);
 	for (size_t i = 0; i < count; i++)

@@ -3,6 +3,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
 #include "engine/base/memory.h"
+#include "engine/busy.h"
 #include "engine/loop.h"
 
 #include <openssl/crypto.h>
@@ -133,14 +134,14 @@ static void *ping_main(void *arg)
 	return NULL;
 }
 
-bool ping_begin(struct ping *p, const struct webhook_options *o, const struct webhook *row, const char *by,
-                struct op *op)
+enum outcome ping_begin(struct ping *p, const struct webhook_options *o, const struct webhook *row, const char *by,
+                        struct op *op)
 {
 	struct sender_options options = o->sender;
 	int                   error;
 
 	if (!secrets_open(p, &o->vault, row))
-		return false;
+		return NO_KEY_HERE;
 	options.timeout_ms = PING_MS;
 	p->op = op;
 	p->url = mem_copy(row->url);
@@ -150,8 +151,12 @@ bool ping_begin(struct ping *p, const struct webhook_options *o, const struct we
 	error = pthread_create(&p->thread, NULL, ping_main, p);
 	p->begun = error == 0;
 	pthread_mutex_unlock(&lock);
-	assert(error == 0);
-	return true;
+	if (!error)
+		return OUTCOME_OK;
+	busy_count(BUSY_NO_THREAD, op->id);
+	sender_free(p->sender);
+	OPENSSL_cleanse(p->secrets, sizeof(p->secrets));
+	return BUSY;
 }
 
 void ping_json(struct json_writer *w, const struct ping *p)

@@ -36,7 +36,7 @@ struct posted {
 	void   *arg;
 	bool    delivered;       /* answered 2xx */
 	int     status;          /* of the answer; 0: there was none, or it did not come whole */
-	int64_t retry_after_s;   /* as the receiver asks, up to a day; -1: it does not */
+	int64_t retry_after_s;   /* as the receiver asks, up to an hour; -1: it does not */
 	bool    gone;            /* answered 410 */
 	char    why[200];        /* printable ASCII; empty after a delivery */
 	int64_t at, ms;          /* when it began, by clock_wall_ms, and how long it took */

@@ -9,9 +9,10 @@ Batches have a fixed size, so that a row repeats: while the 32 connections send,
 so it finds all requests at once. What glibc and OpenSSL choose by the CPU is fixed to SSE2, so that a row is the same
 on every machine.
 
-    count.py --holdfast build/holdfast [--rows NAME,..] [--write] [--keep FOLDER]
+    count.py --holdfast build/holdfast [--rows NAME,..] [--write] [--keep FOLDER] [--statements]
 
-Ends 0, or 1 if a row costs 3 % more than in the table.
+Ends 0, or 1 if a row costs 3 % more than in the table. --statements prints what each statement costs the database
+(statements.py) instead.
 """
 import argparse
 import json
@@ -29,33 +30,38 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE.parent / name) for name in ('fault', 'kit')]
-import stage   # noqa: E402
+import stage        # noqa: E402
+import statements   # noqa: E402  (beside this file)
 
 TABLE = HERE / 'counts.tsv'
 MORE = 0.03            # a row may cost so much more than in the table
-ONE_CPU = {'GLIBC_TUNABLES': 'glibc.cpu.hwcaps=-AVX512F,-AVX2,-AVX,-AVX_Fast_Unaligned_Load,-ERMS,-FSRM,-SSSE3,-SSE4_1,-SSE4_2',
+ONE_CPU = {'GLIBC_TUNABLES': 'glibc.cpu.hwcaps=-AVX512F,-AVX2,-AVX,-AVX_Fast_Unaligned_Load,-ERMS,-FSRM,-SSSE3,'
+                             '-SSE4_1,-SSE4_2',
            'OPENSSL_ia32cap': '~0x1200020200000000:0'}
 LANE_S = 0.1           # a lane that has answered waits for work after that
 WATCH_S = 3            # the watch of levels has read the events of before
+# Calls that time alone makes, with what they call: the slower the machine, the more of them an operation sees.
+BY_TIME = re.compile(r'^cfn=(?:ticked|db_check|limits_read)\ncalls=.*\n\S+ (\d+)$', re.MULTILINE)
 SKUS = 60              # of orders of three lines
 
 
 class Service(stage.Program):
     """`serve` under callgrind."""
 
-    def __init__(self, play, environment):
+    def __init__(self, play, environment, callgrind):
         self.folder, self.dumps = play.folder, 0
         self.port = stage.free_port()
+        self.callgrind = ['valgrind', '--tool=callgrind', '--separate-threads=yes', '--compress-strings=no',
+                          f'--callgrind-out-file={self.folder}/profile'] if callgrind else []
         self.environment = {**os.environ, **environment}
-        super().__init__(play, 'serve', ['serve', '--db', play.url, '--listen', f'127.0.0.1:{self.port}', '--lanes', '1',
-                                         '--jobs=none', '--log-level', 'warn'])
+        super().__init__(play, 'serve', ['serve', '--db', play.url, '--listen', f'127.0.0.1:{self.port}', '--lanes',
+                                         '1', '--jobs=none', '--log-level', 'warn'])
 
     def start(self):
         with open(self.log, 'ab') as log:
             self.process = subprocess.Popen(
-                ['valgrind', '--tool=callgrind', '--separate-threads=yes', '--compress-strings=no',
-                 f'--callgrind-out-file={self.folder}/profile', self.stage.program, *self.words], stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=stage.die_with_us,
-                env=self.environment)
+                [*self.callgrind, self.stage.program, *self.words], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                preexec_fn=stage.die_with_us, env=self.environment)
         stage.wait_until(self.ready, stage.START_S, 'the service is ready')
 
     def ready(self):
@@ -86,6 +92,7 @@ class Service(stage.Program):
             profile = path.read_text(encoding='utf-8')
             if ('fn=background_main' in profile) == beside:
                 total += int(re.search(r'^(?:summary|totals): (\d+)', profile, re.MULTILINE)[1])
+                total -= sum(map(int, BY_TIME.findall(profile)))
         return total
 
     def profiles(self):
@@ -137,11 +144,15 @@ def expect(answer, *statuses):
 class Play:
     """Everything that the rows use: the database, the service, its clients, and the numbers of orders."""
 
-    def __init__(self, folder, program, environment):
+    def __init__(self, folder, program, environment, measure='callgrind'):
         self.folder, self.program, self.run = folder, program, argparse.Namespace(folder=folder)
         self.database = stage.Database(folder, f'{folder}/template')
-        self.url = f'mariadb://root@localhost/holdfast?socket={self.database.socket}'
-        self.service = Service(self, environment)
+        at, self.proxy = self.database.socket, None
+        if measure == 'statements':
+            at = f'{folder}/proxy.sock'
+            self.proxy = statements.Proxy(at, self.database.socket, lambda: self.database.process.pid)
+        self.url = f'mariadb://root@localhost/holdfast?socket={at}'
+        self.service = Service(self, environment, measure == 'callgrind')
         self.clients, self.orders, self.cursor = [], 0, None
 
     def __enter__(self):
@@ -161,6 +172,8 @@ class Play:
         for client in self.clients:
             client.__exit__()
         self.service.end()
+        if self.proxy:
+            self.proxy.end()
         self.database.end()
 
     def call(self, method, path, body=None):
@@ -229,15 +242,15 @@ class Play:
         self.batch(confirm=True)
 
     def watched(self):
-        self.batch()
+        orders = sum(self.batch() for _ in range(4))
         time.sleep(WATCH_S)
-        return 500
+        return orders
 
     # What is done, and what before it, uncounted.
     ROWS = {'one at a time': (one_at_a_time, None), '32 connections': (together, None), 'batch of 500': (batch, None),
-            'batch of 500, three lines': (batch_of_three_lines, None), 'confirm': (confirm, one_at_a_time),
+            'batch of 500 with three lines': (batch_of_three_lines, None), 'confirm': (confirm, one_at_a_time),
             'claim and completion of 100': (tasks, confirmed), 'GET': (get, None), 'availability': (availability, None),
-            'event read': (events, None), 'levels watch, an event': (watched, None)}
+            'event read': (events, None), 'event for the levels': (watched, None)}
 
     def measure(self, name):
         """Instructions per operation of a row."""
@@ -249,6 +262,15 @@ class Play:
             done = work(self)
             count = self.service.count(beside=work is Play.watched)
         return round(count / done)
+
+    def statements(self, name):
+        """What the statements of a row cost the database."""
+        work, before = self.ROWS[name]
+        for _ in range(2):
+            if before:
+                before(self)
+            costs = self.proxy.measure(lambda: work(self))
+        return costs
 
 
 def table_read():
@@ -270,7 +292,7 @@ def judge(counts, table):
         fine = fine and more <= MORE
         print(f'{name:30}{count:>9}{table.get(name, 0):>9}{more:>+8.1%}{"" if more <= MORE else "  too much"}')
         if more < -MORE:
-            print(f'  the table is out of date: say `make count COUNT_FLAGS=--write`')
+            print('  the table is out of date: say `make count COUNT_FLAGS=--write`')
     return fine
 
 
@@ -281,9 +303,15 @@ def main():
     parser.add_argument('--write', action='store_true', help='write the counts to the table')
     parser.add_argument('--keep', help='folder for the profiles, which callgrind_annotate reads')
     parser.add_argument('--any-cpu', action='store_true', help='let glibc and OpenSSL choose by the CPU')
+    parser.add_argument('--statements', action='store_true', help='print what each statement costs the database')
     asked = parser.parse_args()
     counts, (head, table) = {}, table_read()
     with tempfile.TemporaryDirectory(prefix='holdfast-count.') as folder:
+        if asked.statements:
+            with Play(folder, asked.holdfast, {}, measure='statements') as play:
+                for name in asked.rows:
+                    statements.show(name, play.statements(name))
+            return
         with Play(folder, asked.holdfast, {} if asked.any_cpu else ONE_CPU) as play:
             for name in asked.rows:
                 counts[name] = play.measure(name)

@@ -61,7 +61,7 @@ static void orders_sql(struct text *sql, const struct waiting *w, uint64_t first
 		" - INTERVAL (%" PRIu64 " - n) * 100 MICROSECOND - INTERVAL 1 SECOND AS due_at FROM backlog.made) m",
 		w->state, w->expires_at, w->confirmed_at, first + (uint64_t)count);
 	text_char(sql, '\0');
-	text_add(sql, "INSERT INTO reservation_line SELECT m.n, s.sku_id, s.location_id, s.slot, m.qty"
+	text_add(sql, "INSERT INTO reservation_line SELECT m.n, s.sku_id, s.location_id, s.slot, m.qty, 1"
 	              " FROM backlog.made m JOIN backlog.sku s ON s.n = m.sku");
 	text_char(sql, '\0');
 	text_add(sql, "UPDATE stock_slot t JOIN backlog.sku s USING (sku_id, location_id, slot)"

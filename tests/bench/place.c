@@ -81,7 +81,7 @@ static void rows_sql(const struct place *p, int64_t first, int64_t last, struct 
 		p->past + 1000, first, last);
 	text_char(sql, '\0');
 	text_format(sql,
-	            "INSERT INTO reservation_line SELECT seq, sku_id, 1, 0, qty FROM past"
+	            "INSERT INTO reservation_line SELECT seq, sku_id, 1, 0, qty, 0 FROM past"
 	            " WHERE seq BETWEEN %" PRId64 " AND %" PRId64,
 	            first, last);
 }

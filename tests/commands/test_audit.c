@@ -102,16 +102,19 @@ static const struct damage {
          "(reservation_id)"
          " WHERE order_id = 'RELEASED'; DELETE l FROM reservation_line l JOIN saved USING (reservation_id)",
          "INSERT INTO reservation_line SELECT * FROM saved"},
+	{"line_is_live", "order_id=HELD sku=A location=main live=0", true,
+         "UPDATE reservation_line JOIN reservation USING (reservation_id) SET live = 0 WHERE order_id = 'HELD'",
+         "UPDATE reservation_line JOIN reservation USING (reservation_id) SET live = 1 WHERE order_id = 'HELD'"},
 	{"line_has_reservation", "order_id=- sku=A sku_id=1 location=main location_id=1 slot=0 qty=1 reservation_id=99",
-         true, "INSERT INTO reservation_line VALUES (99, 1, 1, 0, 1)",
+         true, "INSERT INTO reservation_line VALUES (99, 1, 1, 0, 1, 1)",
          "DELETE FROM reservation_line WHERE reservation_id = 99"},
 	{"line_has_reservation",
          "order_id=- sku=A sku_id=1 location=main location_id=1 slot=0 qty=1 reservation_id=9223372036854775807",
          true, /* after the last one there is */
-         "INSERT INTO reservation_line VALUES (9223372036854775807, 1, 1, 0, 1)",
+         "INSERT INTO reservation_line VALUES (9223372036854775807, 1, 1, 0, 1, 1)",
          "DELETE FROM reservation_line WHERE reservation_id = 9223372036854775807"},
 	{"line_has_reservation", "order_id=RELEASED sku=- sku_id=9999", false,
-         "INSERT INTO reservation_line SELECT reservation_id, 9999, 1, 0, 1 FROM reservation"
+         "INSERT INTO reservation_line SELECT reservation_id, 9999, 1, 0, 1, 0 FROM reservation"
          " WHERE order_id = 'RELEASED'",
          "DELETE FROM reservation_line WHERE sku_id = 9999"},
 	{"resolved_once", "order_id=SETTLED state=settled ", true,
@@ -578,7 +581,7 @@ Test(audit, of_much)
 
 	flow_begin();
 	flow_orders("R", 50);
-	flow_steps("sql INSERT INTO reservation_line SELECT seq, 1, 1, 0, 1 FROM seq_1_to_45",
+	flow_steps("sql INSERT INTO reservation_line SELECT seq, 1, 1, 0, 1, 1 FROM seq_1_to_45",
 	           "run audit                  -> 1 '~line_has_reservation: order_id=- sku=A sku_id=1 location=main'"
 	           " '~line_has_reservation: and 25 more rows'");
 	flow_step("run audit --json            -> 1 invariants[%d].rows=20 invariants[%d].broken=45"
@@ -606,7 +609,7 @@ Test(audit, range_by_range)
 	        "INSERT INTO reservation SELECT seq, CONCAT('R', seq), '', NULL, 3, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3),"
 	        " 0, 0, NULL, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), NULL, UTC_TIMESTAMP(3), 0, 0, NULL FROM "
 	        "seq_1_to_4000; "
-	        "INSERT INTO reservation_line SELECT seq, seq, 1, 0, 1 FROM seq_1_to_4000; "
+	        "INSERT INTO reservation_line SELECT seq, seq, 1, 0, 1, 1 FROM seq_1_to_4000; "
 	        "INSERT INTO movement SELECT seq, CONCAT('M', seq), 1, '', UTC_TIMESTAMP(3), NULL, NULL, NULL, NULL, "
 	        "NULL"
 	        " FROM seq_1_to_4000; "

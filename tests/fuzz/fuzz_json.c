@@ -1,11 +1,14 @@
 /* fuzz_json.c - any bytes as a body, read as one object and as a batch.
  *
- * Beyond the sanitizers it holds that cJSON reads whatever passes the scan (json_parse asserts that),
- * and that what is said of a fault can be written as JSON and read back. */
+ * Beyond the sanitizers it holds that cJSON finds the same values in a text that passes the scan, and that what is said
+ * of a fault can be written as JSON and read back. */
 #include "engine/base/codes.h"
 #include "input.h"
 #include "engine/base/json.h"
 
+#include <cjson/cJSON.h>
+#include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void fault_check(const struct json_fault *fault)
@@ -58,6 +61,60 @@ static bool object_read(struct json_reader *in, int depth)
 	return json_end(in);
 }
 
+/* An empty array also stands for a number that is no integer. */
+static void values_compare(const void *ours, const cJSON *theirs)
+{
+	struct text  text = {0};
+	const cJSON *their_child = theirs->child;
+
+	if (cJSON_IsNumber(theirs) && json_is_array(ours)) {
+		assert(!json_first(ours));
+		return;
+	}
+	assert(json_is_array(ours) == (bool)cJSON_IsArray(theirs));
+	assert(json_is_object(ours) == (bool)cJSON_IsObject(theirs));
+	assert(json_is_number(ours) == (bool)cJSON_IsNumber(theirs));
+	json_text(&text, ours);
+	if (cJSON_IsString(theirs))
+		assert(strcmp(text.data, theirs->valuestring) == 0);
+	else if (cJSON_IsNumber(theirs))
+		assert((double)strtoll(text.data, NULL, 10) == theirs->valuedouble);
+	else
+		assert(strcmp(text.data, cJSON_IsTrue(theirs) ? "true" : cJSON_IsFalse(theirs) ? "false" : "") == 0);
+	text_fini(&text);
+	for (const void *n = json_first(ours); n; n = json_next(n), their_child = their_child->next) {
+		assert(their_child && !json_name(n) == !their_child->string);
+		assert(!json_name(n) || strcmp(json_name(n), their_child->string) == 0);
+		values_compare(n, their_child);
+	}
+	assert(!their_child);
+}
+
+/* cJSON reads no number of more than 63 bytes, and takes no blank text for {}. */
+static bool is_for_cjson(const uint8_t *data, size_t size)
+{
+	size_t number = 0, marks = 0;
+
+	for (size_t i = 0; i < size && number < 60; i++) {
+		number = isdigit(data[i]) || strchr("+-.eE", data[i]) ? number + 1 : 0;
+		marks += !isspace(data[i]);
+	}
+	return number < 60 && marks > 0;
+}
+
+/* A doc with a flaw has other characters than its text. */
+static void doc_compare(const struct json_doc *doc, const struct json_reader *in, const uint8_t *data, size_t size)
+{
+	cJSON *theirs;
+
+	if (!is_for_cjson(data, size) || (in->failed && (json_is_object(json_root(doc)) || memchr(data, '\\', size))))
+		return;
+	theirs = cJSON_ParseWithLength((const char *)data, size);
+	assert(theirs);
+	values_compare(json_root(doc), theirs);
+	cJSON_Delete(theirs);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct json_fault  fault = {0};
@@ -71,6 +128,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	json_begin(&in, doc, &fault);
+	doc_compare(doc, &in, data, size);
 	if (!object_read(&in, 0))
 		fault_check(&fault);
 	count = json_begin_items(&in, doc, "o", 100, &fault);

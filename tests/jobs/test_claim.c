@@ -47,8 +47,8 @@ static void fill(int64_t from, int n, int state, int due_s)
 		state, due_s, (long long)from, due_s, (long long)from, state, (long long)from, (long long)from + n - 1);
 	run(s.db, sql.data);
 	text_reset(&sql);
-	text_format(&sql, "INSERT INTO reservation_line SELECT seq, 1, 1, 0, 1 FROM seq_%lld_to_%lld", (long long)from,
-	            (long long)from + n - 1);
+	text_format(&sql, "INSERT INTO reservation_line SELECT seq, 1, 1, 0, 1, 1 FROM seq_%lld_to_%lld",
+	            (long long)from, (long long)from + n - 1);
 	run(s.db, sql.data);
 	text_fini(&sql);
 }

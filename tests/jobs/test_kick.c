@@ -152,7 +152,7 @@ Test(kick, page_by_page)
 	flow_orders("R", 10001);
 	flow_steps("sql UPDATE reservation SET state = 6, last_error = CONCAT('e', reservation_id % 150) -> ",
 	           "raw GET /v1/buried             -> 200 items=100 counted=10000 more",
-	           "raw GET /v1/reservations?state=buried&error=none -> 200 items=0 more",
+	           "raw GET /v1/reservations?state=buried&error=none -> 200 items=0 end",
 	           "raw POST /v1/kicks {'error':'none'} -> 200 kicked=0 more=true cursor=*",
 	           "raw POST /v1/kicks             -> 200 kicked=10000 more=true cursor=*",
 	           "raw POST /v1/kicks             -> 200 kicked=1 more=false",

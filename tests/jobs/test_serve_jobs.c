@@ -43,7 +43,7 @@ Test(serve_jobs, expire_while_many_wait_for_settlement)
 	          "UTC_TIMESTAMP(3),"
 	          " NULL, 0, NULL, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), NULL, NULL, 0, 0, NULL FROM seq_1_to_%d",
 	          MANY);
-	flow_step("sql INSERT INTO reservation_line SELECT seq, sku_id, 1, slot, 1 FROM stock_slot, seq_1_to_%d"
+	flow_step("sql INSERT INTO reservation_line SELECT seq, sku_id, 1, slot, 1, 1 FROM stock_slot, seq_1_to_%d"
 	          " WHERE available >= %d",
 	          MANY, MANY);
 	flow_step(

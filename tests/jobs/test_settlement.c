@@ -188,7 +188,7 @@ Test(settlement, of_very_many_slots)
 	     "sql INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, attempts,"
 	     " created_at, confirmed_at) SELECT seq, CONCAT('R', seq), '', 2, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), 0,"
 	     " UTC_TIMESTAMP(3), UTC_TIMESTAMP(3) FROM seq_1_to_80 -> ",
-	     "sql INSERT INTO reservation_line SELECT location_id - 10, sku_id, location_id, slot, 1 FROM stock_slot"
+	     "sql INSERT INTO reservation_line SELECT location_id - 10, sku_id, location_id, slot, 1, 1 FROM stock_slot"
 	     " WHERE sku_id > 10 -> ",
 	     "work     settle              -> 0",
 	     STATES "3,80",
@@ -211,7 +211,7 @@ Test(settlement, of_one_order_in_very_many_slots)
 	     "sql INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, attempts,"
 	     " created_at, confirmed_at) SELECT seq, CONCAT('R', seq), '', 2, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), 0,"
 	     " UTC_TIMESTAMP(3), UTC_TIMESTAMP(3) FROM seq_1_to_1 -> ",
-	     "sql INSERT INTO reservation_line SELECT 1, sku_id, location_id, slot, 1 FROM stock_slot"
+	     "sql INSERT INTO reservation_line SELECT 1, sku_id, location_id, slot, 1, 1 FROM stock_slot"
 	     " WHERE sku_id > 10 -> ",
 	     "work     settle              -> 0",
 	     STATES "3,1",

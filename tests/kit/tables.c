@@ -28,7 +28,8 @@ void tables_fill(struct scratch *s)
 	           " UTC_TIMESTAMP(3) + INTERVAL CAST(seq AS SIGNED) - 100 SECOND,"
 	           " UTC_TIMESTAMP(3) + INTERVAL CAST(seq AS SIGNED) - 100 SECOND, IF(seq MOD 5 = 0, seq, NULL), 0, "
 	           "UTC_TIMESTAMP(3) FROM seq_1_to_200");
-	tables_run(s->db, "INSERT INTO reservation_line SELECT seq, 1 + seq MOD 3, 1, seq MOD 4, 1 FROM seq_1_to_200");
+	tables_run(s->db,
+	           "INSERT INTO reservation_line SELECT seq, 1 + seq MOD 3, 1, seq MOD 4, 1, 1 FROM seq_1_to_200");
 	tables_run(s->db,
 	           "INSERT INTO job_task (task_id, kind, worker, state, lease_until, claimed, completed, failed,"
 	           " created_at) SELECT seq, 1, 'w', 1, UTC_TIMESTAMP(3), 1, 0, 0, UTC_TIMESTAMP(3) FROM seq_1_to_200");

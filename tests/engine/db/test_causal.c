@@ -107,7 +107,8 @@ static const struct {
          "`changed`, by their id or by their units. Where another node has changed one of them since, the transaction "
          "is undone at its COMMIT, and tried again behind reads that have waited.",
          " lane_logs customer_raise reservation_ship_after reservation_confirm reservation_confirm_late "
-         "reservation_reacquire reservation_line_move reservation_release_held reservation_release_from "
+         "reservation_reacquire reservation_line_move reservation_line_end reservation_release_held "
+         "reservation_release_from "
          "reservation_settle_from reservation_replace reservation_take_turn task_lose split_first split_line_drop "
          "split_part_add returned_note returned_make returned_add reservation_extend counted_enter stock_deduct "
          "stock_deduct_many stock_gather waiting_add waiting_lose waiting_confirm waiting_end reservation_wait "
@@ -120,7 +121,8 @@ static const struct {
          " txn_enter promise_unwaited slots_lower slots_raise arrival_tell arrival_move arrival_close arrival_lower "
          "promise_lower reservation_serve reservation_serve_last waiting_served reservation_kick reservation_settle "
          "reservation_expire level_make task_take_up "
-         "task_take_up_orders task_completed task_failed task_fail task_give_back task_put_off task_give_back_held "
+         "task_take_up_orders task_completed task_failed task_fail task_uncharge task_give_back task_put_off "
+         "task_give_back_held "
          "task_mark_returned task_heartbeat purge_rows purge_customers purge_nothing_had purge_lines purge_notes "
          "purge_shorts purge_holds purge_returned purge_splits "},
 	{"A row that nobody else writes: of its own process, writer or deliverer.",

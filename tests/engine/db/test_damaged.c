@@ -174,6 +174,20 @@ Test(damaged, an_event_that_names_nothing_is_passed)
 	flow_end();
 }
 
+/* Levels and slots of no sku: the watcher looks at the others. */
+Test(damaged, a_level_of_nothing_is_passed)
+{
+	flow("receipt A +1 -> 201",
+	     "sql INSERT INTO level VALUES (0, 1, 2, 5, 1) -> ",
+	     "sql INSERT INTO stock_slot VALUES (0, 1, 0, 0, 0) -> ",
+	     "sql UPDATE level_watch SET place = 'x', task_id = NULL -> ",
+	     "restart",
+	     "reserve R A=1 -> 201",
+	     "wait sql SELECT level FROM level WHERE sku_id > 0 -> 3",
+	     "sql DELETE FROM stock_slot WHERE sku_id = 0 -> ",
+	     "sql DELETE FROM level WHERE sku_id = 0 -> ");
+}
+
 /* Webhooks with damaged rows keep no other from its events, and a number of parallel deliveries that nobody gave is
  * one that is possible. */
 Test(damaged, webhooks_are_delivered_beside)
@@ -357,7 +371,7 @@ static const char *const hostile[] = {
 };
 
 /* Calls that read or change rows; # is another number each time, @ the end of the log as it was
- * at the last time. */
+ * at the last time. In what words_put writes ' is ". */
 static const struct {
 	const char *method, *path, *body;
 } calls[] = {
@@ -389,7 +403,8 @@ static const struct {
 	{"POST", "/v1/reservations/buried/kick", ""},
 	{"POST", "/v1/reservations/held/extend", "{\"ttl_s\":600}"},
 	{"POST", "/v1/reservations/held/split", "{\"order_id\":\"s#\",\"lines\":[{\"sku\":\"A\",\"qty\":1}]}"},
-	{"POST", "/v1/movements", "{\"kind\":\"receipt\",\"lines\":[{\"sku\":\"A\",\"qty\":1}]}"},
+	{"POST", "/v1/movements",
+         "{\"movement_id\":\"m#\",\"kind\":\"receipt\",\"lines\":[{\"sku\":\"A\",\"qty\":1}]}"},
 	{"POST", "/v1/tasks", "{\"kind\":\"settle\",\"worker\":\"w\",\"limit\":1,\"lease_s\":30}"},
 	{"POST", "/v1/tasks/2/heartbeat", "{\"lease_s\":30}"},
 	{"POST", "/v1/tasks/2/complete", "{\"order_ids\":[\"claimed\"]}"},
@@ -408,6 +423,8 @@ static void words_put(struct text *to, const char *words, int number)
 			text_format(to, "%d", number);
 		else if (*words == '@')
 			text_add(to, log_end);
+		else if (*words == '\'')
+			text_char(to, '"');
 		else
 			text_char(to, *words);
 }
@@ -502,6 +519,14 @@ static void column_damage(struct client *client, const char *table, const char *
 	cr_assert(program_run("/dev/null", flow_scratch()->url, "audit") < 128, "audit: %s.%s", table, column);
 }
 
+static void tables_keep(struct names *tables)
+{
+	sql(name_read, tables, "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()");
+	for (size_t i = 0; i < tables->count; i++)
+		sql(NULL, NULL, "CREATE TEMPORARY TABLE was_%s AS SELECT * FROM %s", tables->list[i][0],
+		    tables->list[i][0]);
+}
+
 /* Brings back what was; the log and the writers, which go on, only where they were damaged or (NULL) at the end. */
 static void tables_restore(const struct names *tables, const char *damaged)
 {
@@ -546,11 +571,8 @@ static void columns_damage(const char *of, size_t first, size_t step)
 	    " WHERE table_schema = DATABASE() AND table_name %s 'log_writer' AND table_name <> 'schema_version'"
 	    " ORDER BY table_name, ordinal_position",
 	    of);
-	sql(name_read, &tables, "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()");
+	tables_keep(&tables);
 	sql(NULL, NULL, "SET sql_mode = ''");
-	for (size_t i = 0; i < tables.count; i++)
-		sql(NULL, NULL, "CREATE TEMPORARY TABLE was_%s AS SELECT * FROM %s", tables.list[i][0],
-		    tables.list[i][0]);
 	for (size_t i = first; i < columns.count; i += step) {
 		column_damage(&client, columns.list[i][0], columns.list[i][1]);
 		tables_restore(&tables, columns.list[i][0]);
@@ -583,4 +605,95 @@ Test(damaged, fourth_columns, DRILL)
 Test(damaged, columns_of_writers)
 {
 	columns_damage("=", 0, 1);
+}
+
+/* ---- units */
+
+#define MOVE(kind, line) "/v1/movements", "{'movement_id':'M#','kind':'" kind "','lines':[{'sku':'A#'," line "}]}"
+
+/* Units of any number, which damage alone writes, end no process. The program has just started and knows no balance;
+ * each call has a sku and an order of its own, and an answer, whatever it is. */
+Test(damaged, units_of_any_number)
+{
+	static const struct {
+		const char *damage, *path, *body;
+	} cases[] = {
+		{"stock_slot SET available = 9223372036854775807 WHERE slot = 0", MOVE("receipt", "'qty':1")},
+		{"stock_slot SET available = 9223372036854775807", MOVE("count", "'counted':3")},
+		{"stock_slot SET reserved = 9223372036854775807",
+	         MOVE("count", "'counted':0,'short':'backorder','to':'po'")},
+		{"stock_slot SET available = -5 WHERE slot = 0", MOVE("receipt", "'qty':1")},
+		{"stock_slot SET available = IF(slot = 0, 10, -5)", MOVE("adjustment", "'qty':-1")},
+		{"stock_slot SET available = IF(slot = 0, 10, -5)", MOVE("count", "'counted':3")},
+		{"reservation_line SET qty = -1", "/v1/reservations",
+	         "{'order_id':'N#','ttl_s':60,'replaces':'O#','mode':'best_effort',"
+	         "'lines':[{'sku':'A#','qty':1},{'sku':'B','qty':1}]}"},
+		{"reservation_line SET qty = 9223372036854775807", "/v1/reservations",
+	         "{'order_id':'N#','ttl_s':60,'replaces':'O#','lines':[{'sku':'A#','qty':1}]}"},
+	};
+	static struct names tables;
+
+	flow_begin();
+	flow_steps("serve --lanes 1",
+	           "raw PUT /v1/locations/po {'kind':'incoming'} -> 201",
+	           "receipt B +1000 -> 201");
+	for (size_t i = 0; i < LENGTH(cases); i++) {
+		flow_step("receipt A%zu +2 -> 201", i);
+		flow_step("reserve O%zu A%zu=2 ttl=600 -> 201", i, i);
+	}
+	sql(NULL, NULL, "ALTER TABLE stock_slot DROP CONSTRAINT available_not_negative");
+	sql(NULL, NULL, "ALTER TABLE stock_slot DROP CONSTRAINT reserved_not_negative");
+	sql(NULL, NULL, "INSERT INTO stock_slot SELECT sku_id, location_id, 9, 0, 0 FROM stock_slot");
+	tables_keep(&tables);
+	for (size_t i = 0; i < LENGTH(cases); i++) {
+		struct text   path = {0}, body = {0};
+		struct answer a = {0};
+		struct client client;
+
+		sql(NULL, NULL, "UPDATE %s", cases[i].damage);
+		flow_step("kill");
+		client_open(&client, flow_port(0));
+		words_put(&path, cases[i].path, (int)i);
+		words_put(&body, cases[i].body, (int)i);
+		client_ask(&client, "POST", path.data, body.data, &a);
+		cr_expect(a.status > 0 && a.status != 400, "%d for %s beside %s", a.status, body.data, cases[i].damage);
+		client_close(&client);
+		answer_fini(&a);
+		text_fini(&path);
+		text_fini(&body);
+		flow_steps("sql REPLACE INTO stock_slot SELECT * FROM was_stock_slot",
+		           "sql REPLACE INTO reservation_line SELECT * FROM was_reservation_line");
+	}
+	tables_restore(&tables, NULL);
+	flow_end();
+}
+
+/* Orders whose lines are gone: what needs some of them is refused. */
+Test(damaged, orders_without_lines)
+{
+	static struct names tables;
+
+	flow_begin();
+	flow_steps("receipt A +100 -> 201",
+	           "race 1*6 reserve R# A=1 confirm=true -> 6x 201",
+	           "race 1*7 reserve H# A=1 ttl=60 -> 7x 201");
+	tables_keep(&tables);
+	flow_steps("sql DELETE FROM reservation_line -> ",
+	           "get R0 -> confirmed lines=0",
+	           "raw POST /v1/reservations/R1/settle {} -> 503 busy",
+	           "release R2 -> released",
+	           "reserve N3 A=1 replaces=R3 confirm=true -> 201",
+	           "split R4 S4 A=1 -> 422 not_in_order",
+	           "confirm H0 -> confirmed",
+	           "reserve N4 A=1 replaces=H4 -> 201",
+	           "claim settle w limit=1 -> 201 orders=R0",
+	           "complete 1",
+	           "run work settle --once",
+	           "tick 61",
+	           "confirm H5 reacquire -> confirmed",
+	           "reserve N6 A=500 -> 409 short",
+	           "run work expire --once",
+	           "get R2 -> released");
+	tables_restore(&tables, NULL);
+	flow_end();
 }

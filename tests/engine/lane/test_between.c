@@ -219,6 +219,44 @@ Test(between, claim)
 	end();
 }
 
+/* A claim charges an attempt for what it hands out, not for what a split takes away before. */
+Test(between, claim_charges_what_it_hands_out)
+{
+	struct race *race;
+
+	begin();
+	flow_step("reserve R1 A=4 confirm=true -> 201");
+	late(ROWS, "claim settle W", "@2 split R1 S1 A=1 -> 201",
+	     "1x 201 task_id=2 orders=2 orders[0].attempts=1 orders[1].attempts=1");
+	flow_steps("complete 2 -> completed=2",
+	           "reserve R2 A=4 confirm=true -> 201",
+	           "reserve R3 A=4 confirm=true -> 201",
+	           "claim settle W -> 201 task_id=3 orders=2",
+	           "fail 3 R2=retry R3=retry -> retried=2",
+	           "tick 10");
+	late(ROWS, "claim settle W", "@2 split R2 S2 A=1 -> 201", "1x 201 task_id=4 orders=R3 orders[0].attempts=2");
+	flow_steps("get R2 -> confirmed attempts=1",
+	           "claim settle W -> 201 task_id=5 orders=2 orders[0].attempts=2 orders[1].attempts=1",
+	           "complete 5 -> completed=2",
+	           "complete 4 -> completed=1 lost=1 lost_orders[0]=R2",
+	           "reserve R4 A=4 confirm=true -> 201",
+	           "reserve R5 A=4 confirm=true -> 201");
+	proxy_arm(proxy, BREACH_WAIT, ROWS);
+	race = flow_race("1", "claim settle W");
+	cr_expect(proxy_struck(proxy));
+	flow_step("@2 split R4 S4 A=1 -> 201");
+	proxy_arm(proxy, BREACH_WAIT, "FROM task_lost");
+	proxy_go_on(proxy);
+	cr_expect(proxy_struck(proxy));
+	flow_step("@2 split R5 S5 A=1 -> 201");
+	proxy_go_on(proxy);
+	trap_raced(race, "1x 201 task_id=6 orders=R5");
+	flow_steps("get R4 -> confirmed attempts=0",
+	           "get R5 -> confirmed attempts=1",
+	           "complete 6 -> completed=0 lost=2");
+	end();
+}
+
 /* A claim comes between the look at a hold that is past its time and what becomes of the hold. */
 Test(between, claim_of_what_has_expired)
 {

@@ -20,8 +20,8 @@ static void said(const char *line)
 
 static void causes(const char *but)
 {
-	static const char *const all[] = {"queue_full", "reader_full", "buffers_full", "waited",
-	                                  "row_locked", "conflicts",   "reader_failed"};
+	static const char *const all[] = {"queue_full", "reader_full", "buffers_full",  "waited",
+	                                  "row_locked", "conflicts",   "reader_failed", "no_thread"};
 
 	for (size_t i = 0; i < LENGTH(all); i++)
 		flow_step("raw GET /metrics -> 200 holdfast_busy_total{cause=%s}=%d", all[i], strcmp(all[i], but) == 0);

@@ -31,7 +31,7 @@ static int64_t part_made(void)
 	         " INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, attempts,"
 	         "  created_at, confirmed_at, changed) SELECT 7, 'PART', lines_hash, state, due_at, expires_at, 0,"
 	         "  created_at, confirmed_at, later FROM reservation WHERE order_id = 'R1';"
-	         " INSERT INTO reservation_line SELECT 7, sku_id, location_id, slot, 1 FROM reservation_line"
+	         " INSERT INTO reservation_line SELECT 7, sku_id, location_id, slot, 1, 1 FROM reservation_line"
 	         "  JOIN reservation USING (reservation_id) WHERE order_id = 'R1';"
 	         " INSERT INTO waiting_line SELECT 7, sku_id, location_id, held, waits_since, 7, told"
 	         "  FROM waiting_line JOIN reservation USING (reservation_id) WHERE order_id = 'R1';"

@@ -64,7 +64,7 @@ static void behind_a_backlog(int seconds)
 	          " UTC_TIMESTAMP(3) + INTERVAL %d SECOND, UTC_TIMESTAMP(3) + INTERVAL %d SECOND,"
 	          " 0, UTC_TIMESTAMP(3) FROM seq_1_to_50000 -> ",
 	          seconds, seconds);
-	flow_steps("sql INSERT INTO reservation_line SELECT seq, sku_id, location_id, slot, 1"
+	flow_steps("sql INSERT INTO reservation_line SELECT seq, sku_id, location_id, slot, 1, 1"
 	           " FROM seq_1_to_50000, stock_slot"
 	           " WHERE sku_id = (SELECT sku_id FROM sku WHERE code = 'B') -> ",
 	           "reserve  R1 A=10 ttl=7200     -> 201",

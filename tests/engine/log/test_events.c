@@ -255,6 +255,25 @@ Test(events, drained)
 	flow_end();
 }
 
+/* 5 MB of other events lie before the one of the type: the answer is that one, and no page without any. */
+Test(events, a_type_behind_many_others)
+{
+	char         words[501], step[1100];
+	struct race *race;
+
+	memset(words, 'w', sizeof(words) - 1);
+	words[sizeof(words) - 1] = '\0';
+	flow_begin();
+	snprintf(step, sizeof(step), "receipt M# A +1 reason=%s reference=%s", words, words);
+	race = flow_race("8*600", step);
+	trap_raced(race, "4800x 201");
+	flow_steps("sql SELECT SUM(LENGTH(changes)) > 4 << 20 FROM event -> 1",
+	           "adjust  A -1                         -> 201",
+	           "events types=movement.adjustment     -> items=movement.adjustment more=false",
+	           "events types=reservation.buried      -> items=0 more=false");
+	flow_end();
+}
+
 Test(events, clients_that_leave)
 {
 	int fds[4];

@@ -159,7 +159,8 @@ Test(arrival, of_a_clock_that_was_ahead)
 	flow_end();
 }
 
-/* An arrival that cannot be handed out, because its rows are damaged, does not stop those behind it. */
+/* An arrival that cannot be handed out, because its rows are damaged, does not stop those behind it, and the log names
+ * it once. */
 Test(arrival, goes_on_behind_one_that_fails)
 {
 	flow_begin();
@@ -177,6 +178,7 @@ Test(arrival, goes_on_behind_one_that_fails)
 	           "get      C2                                    -> confirmed B=1",
 	           "movement M1                                    -> 200 lines[0].filled=0 lines[0].waiting=2",
 	           "run      audit                                 -> 0");
+	cr_expect_eq(trap_said_count("event=job_failed worker=arrivals sku=A"), 1);
 	trap_sql("DROP TRIGGER damaged");
 	flow_end();
 }
