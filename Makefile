@@ -29,7 +29,7 @@ endif
 LDLIBS   = -levent_core -levent_openssl -lmariadb -lcsv -lcurl -lssl -lcrypto -lpthread
 
 GEN      = $(addprefix $(B)/gen/,statements.h schema.h openapi.h console_files.h)
-PARTS    = $(sort $(wildcard engine/*.c engine/*/*.c api/*.c api/*/*.c jobs/*.c jobs/*/*.c schema/*.c))
+PARTS    = $(sort $(wildcard engine/*.c engine/*/*.c api/*.c api/*/*.c jobs/*.c jobs/*/*.c commands/*.c commands/*/*.c schema/*.c))
 FUZZ     = $(patsubst tests/fuzz/fuzz_%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 OBJECTS  = $(PARTS:%.c=$(B)/obj/%.o)
 TESTS    = $(filter-out tests/bench/% tests/fuzz/%,$(sort $(wildcard tests/*.c tests/*/*.c tests/*/*/*.c)))
@@ -199,9 +199,9 @@ $(B)/obj/%.o: %.c $(GEN)
 	$(compile)
 
 # Made anew with each make, as they depend on the awk and on which files there are, too; what came out the same stays.
-WORDS = $(sort $(wildcard engine/*.def engine/*/*.def jobs/*.def jobs/*/*.def))
+WORDS = $(sort $(wildcard engine/*.def engine/*/*.def jobs/*.def jobs/*/*.def commands/*.def))
 $(B)/gen/statements.h: FROM = -v kind=statement -f engine/db/words.awk -f engine/db/sql.awk $(WORDS) \
-                              $(sort $(wildcard engine/*.sql engine/*/*.sql jobs/*.sql jobs/*/*.sql)) schema/invariants.sql
+                              $(sort $(wildcard engine/*.sql engine/*/*.sql jobs/*.sql jobs/*/*.sql commands/*.sql commands/*/*.sql)) schema/invariants.sql
 $(B)/gen/schema.h:     FROM = -f schema/embed.awk $(filter-out schema/invariants.sql,$(sort $(wildcard schema/*.sql)))
 $(B)/gen/openapi.h:    FROM = -f schema/embed.awk api/openapi.yaml
 $(B)/gen/console_files.h: FROM = -f schema/embed.awk $(sort $(wildcard console/*.*))

@@ -1,6 +1,6 @@
 -- Invariants, which hold at any time, also under load. Each block is one SELECT, which reads one snapshot, and returns
 -- the rows that break the invariant, so no row is good news. `holdfast audit` runs the blocks (audit.c of
--- jobs/commands); they share nothing with the engine but words.
+-- commands); they share nothing with the engine but words.
 --
 -- (by_TABLE) behind the name: the audit runs the block range by range over the keys of that table, from {from_id} to
 -- {until_id}; (at_once): in one statement. {sku} is the sku of an audit of one sku, otherwise 0. A block that is not by

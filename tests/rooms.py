@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Holds the files of engine, api, jobs, schema and main.c against the plan of the rooms: rooms.py [BUILD]
+"""Holds the files of engine, api, jobs, commands, schema and main.c against the plan of the rooms: rooms.py [BUILD]
 
 A file is NAME.c with NAME.h. It has an arrow to another one where it includes the other's header or, by the symbols of
 the objects in BUILD/obj (build/obj), calls a function or reads a variable that stands there.
 
   circle    no way along the arrows leads back to where it began, neither between files nor between rooms (folders)
-  arrow     arrows go down only: main, jobs/commands, api, jobs, engine, engine/db, engine/base. engine/lane stands on
+  arrow     arrows go down only: main, commands, api, jobs, engine, engine/db, engine/base. engine/lane stands on
             engine/write, and that on engine/log; engine/read knows none of them, and none of them knows it; jobs/levels,
-            jobs/locations and jobs/webhooks do not know each other; jobs/import and jobs/terminal are for commands
-            alone; api/http knows outcomes and the base, schema engine/db and engine/base, and its invariants pieces
+            jobs/locations and jobs/webhooks do not know each other; commands/import and commands/terminal are for
+            commands alone; api/http knows outcomes and the base, schema engine/db and engine/base, and its invariants pieces
             of engine's statements
   caller    another file of the program uses what NAME.h declares. Or a test does, and NAME.c itself; where only tests
             do, the comment in NAME.h says `for tests`
@@ -31,15 +31,15 @@ import subprocess
 import sys
 
 ROOMS = ('api/calls', 'api/http', 'api/stock', 'api', 'engine/base', 'engine/db', 'engine/lane', 'engine/log', 'engine/read',
-         'engine/write', 'engine', 'jobs/commands', 'jobs/import', 'jobs/levels', 'jobs/locations', 'jobs/terminal',
+         'engine/write', 'engine', 'commands/import', 'commands/terminal', 'commands', 'jobs/levels', 'jobs/locations',
          'jobs/webhooks', 'jobs', 'schema')
 ENGINE = {'engine', 'engine/lane', 'engine/log', 'engine/read', 'engine/write', 'engine/db', 'engine/base'}
 JOBS = {'jobs', 'jobs/levels', 'jobs/locations', 'jobs/webhooks'}
 BELOW = {
-    'main': {'jobs/commands', 'jobs', 'engine', 'engine/base'},
-    'jobs/commands': {'api', 'api/calls', 'api/http', 'api/stock', 'jobs/import', 'jobs/terminal', *JOBS, 'schema', *ENGINE},
-    'jobs/import': {'api/stock', 'jobs/locations', 'jobs/terminal', 'engine', 'engine/base'},
-    'jobs/terminal': {'engine', 'engine/read', 'engine/db', 'engine/base'},
+    'main': {'commands', 'engine', 'engine/base'},
+    'commands': {'commands/import', 'commands/terminal', 'api', 'api/calls', 'api/http', 'api/stock', *JOBS, 'schema', *ENGINE},
+    'commands/import': {'commands/terminal', 'api/stock', 'jobs/locations', 'engine', 'engine/base'},
+    'commands/terminal': {'engine', 'engine/read', 'engine/db', 'engine/base'},
     'api': {'api/calls', 'api/http', 'api/stock', *JOBS, *ENGINE},
     'api/calls': {'api', 'api/http', *JOBS, *ENGINE},
     'api/stock': {'api', 'api/calls', 'api/http', *JOBS, *ENGINE},
@@ -260,7 +260,7 @@ def symbols_of(path):
 
 def read_tree(build):
     listed = subprocess.run(['git', 'ls-files', '--cached', '--others', '--exclude-standard', 'engine', 'api', 'jobs',
-                             'schema', 'main.c'], check=True, capture_output=True, text=True).stdout.split()
+                             'commands', 'schema', 'main.c'], check=True, capture_output=True, text=True).stdout.split()
     paths = [path for path in listed if path.endswith(('.c', '.h', '.def', '.sql')) and pathlib.Path(path).exists()]
     sources = {path: pathlib.Path(path).read_text() for path in paths}
     objects = {path[:-2]: symbols_of(build / 'obj' / (path[:-2] + '.o')) for path in paths if path.endswith('.c')}
@@ -274,9 +274,9 @@ def read_tree(build):
 # ---- of this script itself: a sound tree, and trees with one thing wrong each
 
 SOUND = {
-    'main.c': ('#include "jobs/commands/serve.h"\n', '', 'serve'),
-    'jobs/commands/serve.h': ('/* ok */\nvoid serve(void);\n',),
-    'jobs/commands/serve.c': ('#include "jobs/commands/serve.h"\n#include "engine/op.h"\n', 'serve', 'op_new ops'),
+    'main.c': ('#include "commands/serve.h"\n', '', 'serve'),
+    'commands/serve.h': ('/* ok */\nvoid serve(void);\n',),
+    'commands/serve.c': ('#include "commands/serve.h"\n#include "engine/op.h"\n', 'serve', 'op_new ops'),
     'engine/op.h': ('struct op {\n\tint a;\n};\n_Static_assert(1, "");\nextern int ops[4];\n#define X(a) other(a)\n'
                     'struct op *op_new(int kind, void (*done)(void *arg))\n\tMUST_CHECK;\n',),
     'engine/op.c': ('#include "engine/op.h"\n#include <stdio.h>\n', 'op_new ops', 'lane_push'),
@@ -290,12 +290,12 @@ SOUND = {
 BREAKS = (
     ('circle of 2 files: engine/lane/lane, engine/op',
      {'engine/lane/lane.c': ('#include "engine/lane/lane.h"\n', 'lane_push', 'op_new')}),
-    ('circle of 2 files: engine/op, jobs/commands/serve', {'engine/op.h': ('#include "jobs/commands/serve.h"\n',)}),
+    ('circle of 2 files: commands/serve, engine/op', {'engine/op.h': ('#include "commands/serve.h"\n',)}),
     ('circle of 2 rooms: api, jobs',
      {'jobs/a.h': ('',), 'jobs/a.c': ('#include "jobs/a.h"\n', 'a', 'b'),
       'api/b.h': ('',), 'api/b.c': ('#include "api/b.h"\n', 'b', 'a')}),
-    ('arrow that jobs must not have: jobs/a -> jobs/commands/serve',
-     {'jobs/a.h': ('',), 'jobs/a.c': ('#include "jobs/a.h"\n#include "jobs/commands/serve.h"\n', 'a', '')}),
+    ('arrow that jobs must not have: jobs/a -> commands/serve',
+     {'jobs/a.h': ('',), 'jobs/a.c': ('#include "jobs/a.h"\n#include "commands/serve.h"\n', 'a', '')}),
     ('circle of 2 rooms: engine/lane, engine/write',
      {'engine/write/a.h': ('',), 'engine/write/a.c': ('#include "engine/write/a.h"\n', 'a', 'lane_push'),
       'engine/lane/b.h': ('',), 'engine/lane/b.c': ('#include "engine/lane/b.h"\n', 'b', 'a')}),

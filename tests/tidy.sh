@@ -28,7 +28,7 @@ forbid() {    # what, where, why
 	hits=$(grep -nE "$1" $2 /dev/null)
 	[ -z "$hits" ] || wrong "$3:"$'\n'"$hits"
 }
-ours=$(listed 'engine/*.[ch]' 'api/*.[ch]' 'jobs/*.[ch]' 'schema/*.[ch]' main.c | while read -r file; do [ ! -e "$file" ] || echo "$file"; done)
+ours=$(listed 'engine/*.[ch]' 'api/*.[ch]' 'jobs/*.[ch]' 'commands/*.[ch]' 'schema/*.[ch]' main.c | while read -r file; do [ ! -e "$file" ] || echo "$file"; done)
 but() { grep -vxE "$1" <<< "$ours"; }
 only() { grep -E "^($1)/" <<< "$ours"; }
 forbid '#include [<"](mysql|errmsg)' "$(but 'engine/db/(db\.c|prepared\.[ch]|row\.c)')" 'mysql.h stands in db.c, row.c and prepared.h only'
@@ -36,7 +36,7 @@ forbid '#include <(event2/(http|buffer|bufferevent)|sys/socket|netinet)' "$(but 
 forbid '#include <curl' "$(but 'jobs/webhooks/sender\.c')" 'libcurl stands in sender.c only'
 forbid '#include <cjson' "$ours" 'cJSON is a second opinion of the tests: the program reads JSON by engine/base/scan.c'
 forbid '#include <openssl/ssl' "$(but 'api/http/tls\.c')" 'TLS of connections stands in tls.c only'
-forbid '#include "engine/(lane/(lane|intake|balance|decide|blocked)|write/(state|fence|batch)|read/(reader|list)|db/mariadbd)\.h"' "$(only 'api|jobs')" 'lanes, readers and the private server are the engine'"'"'s own'
+forbid '#include "engine/(lane/(lane|intake|balance|decide|blocked)|write/(state|fence|batch)|read/(reader|list)|db/mariadbd)\.h"' "$(only 'api|jobs|commands')" 'lanes, readers and the private server are the engine'"'"'s own'
 forbid '#include "(engine/db/statement|statements)\.h"|\b(SELECT|INSERT INTO|UPDATE|DELETE FROM) [a-z]' "$(only api)" 'SQL is no matter of the api'
 
 # SQL stands in .sql files. What is left in C are settings of a session, the schema's own table and its comparison.

@@ -557,7 +557,7 @@ Test(keys, by_whom_it_was_made)
 	           "extend R2 ttl=60           -> 200 by=shop",
 	           "reserve R4 A=1             -> 201 by=till",
 	           "list                       -> items=R4,R2,R1 R4 by=till R1 by=shop",
-	           "list sku=A                 -> items=R2,R4,R1 R4 by=till R1 by=shop",
+	           "list sku=A                 -> items=R4,R2,R1 R4 by=till R1 by=shop",
 	           "movements A                -> items=M2,M1 M2 by=boss M1 by=boss",
 	           "key packers",
 	           "claim settle w             -> 201 R1",

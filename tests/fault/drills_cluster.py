@@ -294,8 +294,11 @@ def adoption(run):
     were, and one row of a version more; every invariant holds; services sell from it."""
     with ClusterStage(run) as stage:
         stage.database.sql_as_root(f'DROP DATABASE holdfast; CREATE DATABASE holdfast; USE holdfast;\n{DUMP.read_text()}')
-        tables = ', '.join(name for name, in stage.database.sql('SHOW TABLES') if name != 'schema_version')
+        tables = ', '.join(name for name, in stage.database.sql('SHOW TABLES')
+                           if name not in ('schema_version', 'reservation_line'))
         before = stage.database.sql(f'CHECKSUM TABLE {tables}')
+        lines = 'SELECT reservation_id, sku_id, location_id, slot, qty FROM reservation_line ORDER BY 1, 2, 3'
+        lines_before = stage.database.sql(lines)
         every = [subprocess.Popen([run.holdfast, 'migrate', '--db', f'{stage.url}?start={k + 1}'],
                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                   text=True) for k in range(NODES)]
@@ -304,8 +307,9 @@ def adoption(run):
         stage.need(sum('adopted' in words for words in said_all) == 1, f'one of them adopts it: {said_all}')
         for node in stage.cluster.nodes:
             stage.need(node.sql(f'CHECKSUM TABLE {tables}') == before, f'n{node.number + 1} has other rows')
+            stage.need(node.sql(lines) == lines_before, f'n{node.number + 1} has other lines')
             stage.need(node.sql('SELECT COUNT(*), MAX(version), MIN(version) FROM schema_version')
-                       == [('20', '20', '1')], f'n{node.number + 1}: schema_version')
+                       == [('21', '21', '1')], f'n{node.number + 1}: schema_version')
         stage.command('audit')
         stage.serve_all('--lanes', '2')
         for k, service in enumerate(stage.services):

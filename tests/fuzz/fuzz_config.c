@@ -1,7 +1,7 @@
 /* fuzz_config.c - any bytes as the file of --config, for each command. A file that is taken has numbers where numbers
  * belong; one that is refused is EXIT_CONFIG. What the command line says stands, whatever the file says. */
 #include "input.h"
-#include "jobs/options.h"
+#include "commands/options.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "engine/base/codes.h"
 #include "engine/base/hash.h"
 #include "input.h"
-#include "jobs/import/delivery.h"
+#include "commands/import/delivery.h"
 
 #include <string.h>
 

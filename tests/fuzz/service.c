@@ -4,8 +4,8 @@
 #include "api/service.h"
 #include "engine/base/log.h"
 #include "engine/engine.h"
-#include "jobs/commands/database.h"
-#include "jobs/options.h"
+#include "commands/database.h"
+#include "commands/options.h"
 #include "service.h"
 
 #include <errno.h>

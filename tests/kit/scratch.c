@@ -3,7 +3,7 @@
 #include "tests/kit/patience.h"
 #include "engine/base/hash.h"
 #include "engine/base/memory.h"
-#include "jobs/commands/audit_events.h"
+#include "commands/audit_events.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

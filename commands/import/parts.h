@@ -1,0 +1,36 @@
+/* parts.h - rows of a file on their way into the stock: a movement of up to 1,000 rows each, many under way.
+ *
+ * A movement_id is made of the delivery's name and the number of the part. Rows that stock refuses are told and left
+ * out, and the part is sent again without them. Where the id was used already, the movement under it is read: the rows
+ * that it is made of are there, the others go under the id with the next number behind it. So nothing is kept about a
+ * file but its movements, and nothing counts twice, whoever was killed at whatever moment. */
+#ifndef PARTS_H
+#define PARTS_H
+
+#include "commands/import/delivery.h"
+
+struct engine;
+struct loop;
+
+struct part;
+struct parts {
+	const char        *file, *name; /* the first part of every movement_id */
+	enum movement_kind kind;
+	struct engine     *engine;
+	struct loop       *loop;
+	/* ---- the outcome */
+	int64_t movements, replayed, refused, rows; /* rows: of movements, and refused */
+	bool    failed;                             /* the world; it was told */
+	/* ---- its own */
+	unsigned     count;
+	int          flying;       /* parts sent and not answered */
+	struct part *open;         /* takes rows */
+	struct part *again, *used; /* to be sent once more; whose id was used already .. */
+	struct part *losing;       /* .. and whose movement takes promised units */
+};
+
+/* Takes a row that is not wrong; may send a part, and wait until fewer are under way. */
+void parts_row(struct parts *p, const struct delivery_row *row);
+void parts_end(struct parts *p); /* sends the last part, and waits for all */
+
+#endif

@@ -1,0 +1,66 @@
+/* options.h - the command line, the environment and the configuration file, as one set of values. */
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+#include "engine/base/base.h"
+
+enum option {
+#define X(name, type, arg, standard, commands, help) OPTION_##name,
+#include "commands/options.def"
+#undef X
+	OPTIONS
+};
+enum {
+	SERVE = 1,
+	MIGRATE = 2,
+	IMPORT = 4,
+	AUDIT = 8,
+	STATS = 16,
+	WORK = 32,
+	REAP = 64,
+	KICK = 128,
+	PURGE = 256,
+	TUNE = 512,
+	KEY = 1024,
+	EVENTS = 2048,
+	EXPORT = 4096,
+	SHOW = 8192,
+	JOBS = 16384,
+	COMMANDS_END, /* stands behind the last command */
+	ALL = 2 * (COMMANDS_END - 1) - 1,
+	HOUSED = ALL - KEY, /* every command that works on a database */
+	SERVE_KEY = SERVE | KEY,
+	PRINTS = JOBS | AUDIT | STATS | SHOW | IMPORT | REAP | KICK | PURGE | TUNE | KEY,
+	WORK_REAP = WORK | REAP,
+	SERVE_WORK = SERVE | WORK
+};
+
+struct command {
+	const char *name;
+	int         mask;         /* the command's bit, SERVE ..: options.def says which options it knows */
+	const char *operands;     /* the usage text behind the name, "" if nothing */
+	int         operands_max; /* 3 at most */
+	const char *summary;
+	const char *examples; /* lines */
+	int (*run)(void);     /* after options_read; returns an exit status */
+};
+
+/* Reads argv[1..] into the options and operands. Every number is in its range (options.def). EXIT_DONE, or after saying
+ * why EXIT_USAGE or EXIT_CONFIG. --help prints and ends the process with 0. */
+int   options_read(const struct command *command, int argc, char **argv);
+void  options_help(const struct command *command); /* the text of --help */
+void  options_forget(void);                        /* for tests, which read options anew: forgets all values */
+char *operand(int n);                              /* a word that is no flag, from 0; NULL: there is none */
+/* Says that `word` (NULL: what is wrong is not the word) is none of `words`, with the nearest of them, otherwise the
+ * rule; returns EXIT_USAGE. */
+int         operand_wrong(const char *word, const char *const *words, size_t count, const char *rule);
+const char *option_text(enum option o); /* NULL: neither given nor standard; a LIST's are divided by commas */
+bool        option_given(enum option o);
+int64_t     option_count(enum option o, int64_t standard);
+/* The option names a file of secrets: where others than its owner can read it, a warning says so. The process leaves no
+ * core from now on. Then as option_file_read. */
+void option_secret_read(enum option o, const char *file);
+/* The option names a file that decides what the process does: where others can write it, a warning says so. */
+void option_file_read(enum option o, const char *file);
+
+#endif
