@@ -39,7 +39,6 @@ ONE_CPU = {'GLIBC_TUNABLES': 'glibc.cpu.hwcaps=-AVX512F,-AVX2,-AVX,-AVX_Fast_Una
                              '-SSE4_1,-SSE4_2',
            'OPENSSL_ia32cap': '~0x1200020200000000:0'}
 LANE_S = 0.1           # a lane that has answered waits for work after that
-WATCH_S = 3            # the watch of levels has read the events of before
 # Calls that time alone makes, with what they call: the slower the machine, the more of them an operation sees.
 BY_TIME = re.compile(r'^cfn=(?:ticked|db_check|limits_read)\ncalls=.*\n\S+ (\d+)$', re.MULTILINE)
 SKUS = 60              # of orders of three lines
@@ -81,16 +80,15 @@ class Service(stage.Program):
         stage.wait_until(lambda: all(') T ' in (task / 'stat').read_text() for task in tasks.iterdir()), stage.STOP_S,
                          'the service stands still')
 
-    def count(self, beside=False):
-        """Instructions since the last count: of the threads that serve calls, or of those beside them, which begin by
-        themselves from time to time."""
+    def count(self):
+        """Instructions since the last count, of the threads that serve calls. Those beside them work by the clock."""
         subprocess.run(['vgdb', f'--pid={self.process.pid}', 'dump'], check=True, stdin=subprocess.DEVNULL,
                        capture_output=True)
         self.dumps += 1
         total = 0
         for path in self.profiles():
             profile = path.read_text(encoding='utf-8')
-            if ('fn=background_main' in profile) == beside:
+            if 'fn=background_main' not in profile:
                 total += int(re.search(r'^(?:summary|totals): (\d+)', profile, re.MULTILINE)[1])
                 total -= sum(map(int, BY_TIME.findall(profile)))
         return total
@@ -241,16 +239,11 @@ class Play:
         """The orders that the row `tasks` takes."""
         self.batch(confirm=True)
 
-    def watched(self):
-        orders = sum(self.batch() for _ in range(4))
-        time.sleep(WATCH_S)
-        return orders
-
     # What is done, and what before it, uncounted.
     ROWS = {'one at a time': (one_at_a_time, None), '32 connections': (together, None), 'batch of 500': (batch, None),
             'batch of 500 with three lines': (batch_of_three_lines, None), 'confirm': (confirm, one_at_a_time),
             'claim and completion of 100': (tasks, confirmed), 'GET': (get, None), 'availability': (availability, None),
-            'event read': (events, None), 'event for the levels': (watched, None)}
+            'event read': (events, batch)}
 
     def measure(self, name):
         """Instructions per operation of a row."""
@@ -260,7 +253,7 @@ class Play:
                 before(self)
             self.service.count()
             done = work(self)
-            count = self.service.count(beside=work is Play.watched)
+            count = self.service.count()
         return round(count / done)
 
     def statements(self, name):
