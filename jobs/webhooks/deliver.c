@@ -136,7 +136,12 @@ static enum db_result row_pass(struct deliverer *d, struct webhook *row)
 
 static void ahead_read(void *arg, const struct db_row *row)
 {
-	*(char **)arg = mem_copy(row->col[0]);
+	char **ahead = arg;
+
+	if (*ahead)
+		db_other(row);
+	else
+		*ahead = mem_copy(row->col[0]);
 }
 
 /* A row that a hook has already. */

@@ -57,6 +57,14 @@ static unsigned parallel_read(const struct db_row *row, unsigned column)
 	return n < 1 ? 1 : n > PARALLEL_MAX ? PARALLEL_MAX : (unsigned)n;
 }
 
+/* A span of time in ms, within bounds in which sums with a time do not overflow. */
+static int64_t span_read(const struct db_row *row, unsigned column)
+{
+	int64_t ms = db_int(row, column);
+
+	return ms < -TIME_LAST ? -TIME_LAST : ms > TIME_LAST ? TIME_LAST : ms;
+}
+
 /* The columns in the order of {webhook_columns}. */
 void webhook_read(void *webhooks, const struct db_row *row)
 {
@@ -79,14 +87,14 @@ void webhook_read(void *webhooks, const struct db_row *row)
 	                      .state = (enum webhook_state)db_int(row, 9),
 	                      .version = db_int(row, 10),
 	                      .place = mem_copy(row->col[11]),
-	                      .age_ms = db_int(row, 12),
+	                      .age_ms = span_read(row, 12),
 	                      .last_status = row->col[14] ? (int)db_int(row, 14) : -1,
 	                      .last_error = mem_copy(row->col[15]),
 	                      .failures = db_int(row, 16),
 	                      .failing_since = time_parse(row->col[18]),
 	                      .retry_at = time_parse(row->col[19]),
-	                      .failing_ms = db_int(row, 20),
-	                      .retry_ms = db_int(row, 21),
+	                      .failing_ms = span_read(row, 20),
+	                      .retry_ms = span_read(row, 21),
 	                      .mark = db_int(row, 23),
 	                      .has_ahead = db_int(row, 24) != 0,
 	                      .asked = db_int(row, 25) != 0};
@@ -132,6 +140,10 @@ static void attempts_read(void *arg, const struct db_row *row)
 {
 	struct webhook_attempts *out = arg;
 
+	if (out->found) {
+		db_other(row);
+		return;
+	}
 	out->found = true;
 	out->old = db_int(row, 3) != 0;
 	if (!is_list(row->col[0]))
