@@ -198,6 +198,7 @@ class Trial:
              f' AND due_at > UTC_TIMESTAMP(3) + INTERVAL {WAIT_MAX_S} SECOND')
         none('no lease lasts longer than one was asked for', HEAL_S,
              f'job_task WHERE state = 1 AND lease_until > UTC_TIMESTAMP(3) + INTERVAL {LEASE_MAX_S} SECOND')
+        none('no order waits for units since a time to come', HEAL_S, 'waiting_line WHERE waits_since > UTC_TIMESTAMP(3)')
         self.within(began, HEAL_S, 'lists begin with the newest', self.newest_first, 2)
         if not self.stage.run.slice:
             self.stage.supply()
