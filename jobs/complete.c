@@ -12,7 +12,7 @@
 #include "engine/db/retry.h"
 #include "engine/log/event.h"
 #include "engine/shares.h"
-#include "engine/waiting.h"
+#include "engine/write/waiting.h"
 
 #include <stdlib.h>
 #include <string.h>

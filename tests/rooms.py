@@ -7,7 +7,7 @@ the objects in BUILD/obj (build/obj), calls a function or reads a variable that 
   circle    no way along the arrows leads back to where it began, neither between files nor between rooms (folders)
   arrow     arrows go down only: main, jobs/commands, api, jobs, engine, engine/db, engine/base. engine/read knows
             neither engine/lane nor engine/write nor engine/log, and none of them knows it; jobs/levels,
-            jobs/locations and jobs/webhooks do not know each other; jobs/import and jobs/terminal are for commands
+            jobs/waiting and jobs/webhooks do not know each other; jobs/import and jobs/terminal are for commands
             alone; api/http knows outcomes and the base, schema engine/db and engine/base, and its invariants pieces
             of engine's statements
   door      NAME.c has a NAME.h and includes it before all else, and all that NAME.h declares stands in NAME.c. A
@@ -28,14 +28,14 @@ import subprocess
 import sys
 
 ROOMS = ('api/calls', 'api/http', 'api/stock', 'api', 'engine/base', 'engine/db', 'engine/lane', 'engine/log', 'engine/read',
-         'engine/write', 'engine', 'jobs/commands', 'jobs/import', 'jobs/levels', 'jobs/locations', 'jobs/terminal',
+         'engine/write', 'engine', 'jobs/commands', 'jobs/import', 'jobs/levels', 'jobs/terminal', 'jobs/waiting',
          'jobs/webhooks', 'jobs', 'schema')
 ENGINE = {'engine', 'engine/lane', 'engine/log', 'engine/read', 'engine/write', 'engine/db', 'engine/base'}
-JOBS = {'jobs', 'jobs/levels', 'jobs/locations', 'jobs/webhooks'}
+JOBS = {'jobs', 'jobs/levels', 'jobs/waiting', 'jobs/webhooks'}
 BELOW = {
     'main': {'jobs/commands', 'jobs', 'engine', 'engine/base'},
     'jobs/commands': {'api', 'api/calls', 'api/http', 'api/stock', 'jobs/import', 'jobs/terminal', *JOBS, 'schema', *ENGINE},
-    'jobs/import': {'api/stock', 'jobs/locations', 'jobs/terminal', 'engine', 'engine/base'},
+    'jobs/import': {'api/stock', 'jobs/waiting', 'jobs/terminal', 'engine', 'engine/base'},
     'jobs/terminal': {'engine', 'engine/read', 'engine/db', 'engine/base'},
     'api': {'api/calls', 'api/http', 'api/stock', *JOBS, *ENGINE},
     'api/calls': {'api', 'api/http', *JOBS, *ENGINE},
@@ -43,7 +43,7 @@ BELOW = {
     'api/http': {'engine', 'engine/base'},
     'jobs': {'jobs/levels', 'jobs/webhooks', *ENGINE},
     'jobs/levels': {'jobs', *ENGINE},
-    'jobs/locations': {'jobs', *ENGINE},
+    'jobs/waiting': {'jobs', *ENGINE},
     'jobs/webhooks': {'jobs', *ENGINE},
     'schema': {'engine/db', 'engine/base'},
     'engine': {'engine/lane', 'engine/log', 'engine/read', 'engine/write', 'engine/db', 'engine/base'},
@@ -55,7 +55,7 @@ BELOW = {
     'engine/base': set(),
 }
 ONE_ROOM = {'engine/lane': 'engine', 'engine/log': 'engine', 'engine/read': 'engine', 'engine/write': 'engine',
-            'api/calls': 'api', 'api/stock': 'api', 'jobs/levels': 'jobs', 'jobs/locations': 'jobs', 'jobs/webhooks': 'jobs'}
+            'api/calls': 'api', 'api/stock': 'api', 'jobs/levels': 'jobs', 'jobs/waiting': 'jobs', 'jobs/webhooks': 'jobs'}
 NAMES_SHOWN = 6
 
 

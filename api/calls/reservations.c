@@ -1,6 +1,6 @@
 /* reservations.c - see reservations.h. Each call is read, started, answered. */
 #include "api/calls/reservations.h"
-#include "api/calls/kin.h"
+#include "api/calls/kin_json.h"
 #include "api/request.h"
 #include "engine/base/memory.h"
 #include "engine/rows_json.h"

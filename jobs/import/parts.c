@@ -1,13 +1,13 @@
 /* parts.c - see parts.h. */
 #include "jobs/import/parts.h"
-#include "api/stock/stock.h"
+#include "api/stock/stock_call.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/engine.h"
 #include "engine/loop.h"
-#include "jobs/locations/loss.h"
 #include "jobs/terminal/bar.h"
+#include "jobs/waiting/loss.h"
 
 #include <poll.h>
 #include <stdio.h>

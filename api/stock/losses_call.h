@@ -1,4 +1,4 @@
-/* losses.h - a count or an adjustment that takes promised units: which orders lose them is picked on a background
+/* losses_call.h - a count or an adjustment that takes promised units: which orders lose them is picked on a background
  * thread, in short operations between which others have their turns, and the movement is tried with them. */
 #ifndef API_LOSSES_H
 #define API_LOSSES_H

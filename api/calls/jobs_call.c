@@ -1,5 +1,5 @@
-/* jobs.c - see jobs.h. */
-#include "api/calls/jobs.h"
+/* jobs_call.c - see jobs_call.h. */
+#include "api/calls/jobs_call.h"
 #include "api/calls/page.h"
 #include "api/request.h"
 #include "engine/base/memory.h"

@@ -1,5 +1,5 @@
 /* loss.c - see loss.h. */
-#include "jobs/locations/loss.h"
+#include "jobs/waiting/loss.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 

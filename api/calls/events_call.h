@@ -1,4 +1,4 @@
-/* events.h - the call that reads events, and waits for them. */
+/* events_call.h - the call that reads events, and waits for them. */
 #ifndef API_EVENTS_H
 #define API_EVENTS_H
 

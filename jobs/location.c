@@ -1,5 +1,5 @@
 /* location.c - see location.h. */
-#include "jobs/locations/location.h"
+#include "jobs/location.h"
 #include "engine/base/clock.h"
 #include "engine/past.h"
 #include "jobs/claim.h"

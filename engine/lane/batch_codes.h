@@ -1,4 +1,4 @@
-/* codes.h - codes of a batch become numbers of skus and locations. Each function runs on the lane's connection. */
+/* batch_codes.h - codes of a batch become numbers of skus and locations. All functions run on the lane's connection. */
 #ifndef LANE_CODES_H
 #define LANE_CODES_H
 

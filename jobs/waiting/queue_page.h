@@ -1,4 +1,4 @@
-/* line.h - the line of those who wait for a sku at incoming places. */
+/* queue_page.h - the line of those who wait for a sku at incoming places. */
 #ifndef JOBS_LINE_H
 #define JOBS_LINE_H
 

@@ -1,4 +1,4 @@
-/* locations.h - the calls about locations: PUT, GET of one, the list. */
+/* locations_call.h - the calls about locations: PUT, GET of one, the list. */
 #ifndef API_LOCATIONS_H
 #define API_LOCATIONS_H
 

@@ -1,5 +1,5 @@
 /* handout.c - see handout.h. */
-#include "jobs/locations/handout.h"
+#include "jobs/waiting/handout.h"
 #include "engine/base/memory.h"
 #include "engine/log/event.h"
 #include "engine/past.h"

@@ -1,14 +1,14 @@
 /* arrival.c - see arrival.h. A step is one transaction: the first of the line get their units, or, where nobody waits,
  * the rest is for sale. Its first guards are the sum of promises and what is left of the arrival, so of two who hand
  * out one arrival the second is undone and reads anew. */
-#include "jobs/locations/arrival.h"
+#include "jobs/waiting/arrival.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "engine/db/retry.h"
 #include "engine/log/event.h"
 #include "engine/past.h"
-#include "jobs/locations/deferred.h"
-#include "jobs/locations/handout.h"
+#include "jobs/waiting/deferred.h"
+#include "jobs/waiting/handout.h"
 
 #include <stdio.h>
 #include <stdlib.h>

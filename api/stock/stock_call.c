@@ -1,8 +1,8 @@
-/* stock.c - see stock.h. Each call is read, started, answered. */
-#include "api/stock/stock.h"
+/* stock_call.c - see stock_call.h. Each call is read, started, answered. */
+#include "api/stock/stock_call.h"
 #include "api/stock/arrivals.h"
 #include "api/stock/availability.h"
-#include "api/stock/losses.h"
+#include "api/stock/losses_call.h"
 #include "api/calls/page.h"
 #include "api/request.h"
 #include "engine/base/clock.h"

@@ -1,10 +1,10 @@
-/* locations.c - see locations.h. */
-#include "api/stock/locations.h"
+/* locations_call.c - see locations_call.h. */
+#include "api/stock/locations_call.h"
 #include "api/calls/page.h"
 #include "api/request.h"
 #include "engine/base/memory.h"
 #include "engine/read/cursor.h"
-#include "jobs/locations/location.h"
+#include "jobs/location.h"
 
 #include <stdlib.h>
 #include <string.h>

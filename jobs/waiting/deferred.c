@@ -1,5 +1,5 @@
 /* deferred.c - see deferred.h. */
-#include "jobs/locations/deferred.h"
+#include "jobs/waiting/deferred.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"

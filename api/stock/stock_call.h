@@ -1,4 +1,4 @@
-/* stock.h - the calls about skus and movements. */
+/* stock_call.h - the calls about skus and movements. */
 #ifndef API_STOCK_H
 #define API_STOCK_H
 

@@ -1,5 +1,5 @@
-/* kin.c - see kin.h. */
-#include "api/calls/kin.h"
+/* kin_json.c - see kin_json.h. */
+#include "api/calls/kin_json.h"
 #include "engine/base/clock.h"
 #include "jobs/task.h"
 

@@ -1,11 +1,11 @@
-/* waiting.c - see waiting.h. */
-#include "api/stock/waiting.h"
+/* waiting_call.c - see waiting_call.h. */
+#include "api/stock/waiting_call.h"
 #include "api/calls/page.h"
 #include "api/request.h"
 #include "engine/base/hash.h"
 #include "engine/base/memory.h"
 #include "engine/read/cursor.h"
-#include "jobs/locations/line.h"
+#include "jobs/waiting/queue_page.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* jobs.h - calls about jobs: which are paused, and what they have to do. */
+/* jobs_call.h - calls about jobs: which are paused, and what they have to do. */
 #ifndef API_JOBS_H
 #define API_JOBS_H
 

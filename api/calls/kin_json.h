@@ -1,4 +1,4 @@
-/* kin.h - what the answer of a single reservation says beyond the reservation itself. */
+/* kin_json.h - what the answer of a single reservation says beyond the reservation itself. */
 #ifndef CALLS_KIN_H
 #define CALLS_KIN_H
 

@@ -1,5 +1,5 @@
-/* events.c - see events.h. The page comes as text, which readers that waited together share. */
-#include "api/calls/events.h"
+/* events_call.c - see events_call.h. The page comes as text, which readers that waited together share. */
+#include "api/calls/events_call.h"
 #include "api/request.h"
 #include "engine/base/memory.h"
 

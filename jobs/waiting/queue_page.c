@@ -1,7 +1,7 @@
-/* line.c - see line.h. */
-#include "jobs/locations/line.h"
+/* queue_page.c - see queue_page.h. */
+#include "jobs/waiting/queue_page.h"
 #include "engine/base/clock.h"
-#include "jobs/locations/location.h"
+#include "jobs/location.h"
 
 #include <stdio.h>
 

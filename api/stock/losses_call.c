@@ -1,9 +1,9 @@
-/* losses.c - see losses.h. */
-#include "api/stock/losses.h"
+/* losses_call.c - see losses_call.h. */
+#include "api/stock/losses_call.h"
 #include "api/request.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
-#include "jobs/locations/loss.h"
+#include "jobs/waiting/loss.h"
 
 #include <stdlib.h>
 

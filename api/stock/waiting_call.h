@@ -1,4 +1,4 @@
-/* waiting.h - the handler of GET /v1/skus/{sku}/waiting. */
+/* waiting_call.h - the handler of GET /v1/skus/{sku}/waiting. */
 #ifndef API_WAITING_H
 #define API_WAITING_H
 

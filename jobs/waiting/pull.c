@@ -1,12 +1,12 @@
 /* pull.c - see pull.h. What becomes free becomes available as ever, so no writer that frees units knows of the line.
  * The lanes sell none of it meanwhile (stock_waited): it lies there until this chore has given it to those who wait, or
  * nobody waits any more. Several services do so side by side: what was written since it was read is read anew. */
-#include "jobs/locations/pull.h"
+#include "jobs/waiting/pull.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "engine/db/writer.h"
-#include "jobs/locations/deferred.h"
-#include "jobs/locations/handout.h"
+#include "jobs/waiting/deferred.h"
+#include "jobs/waiting/handout.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-/* codes.c - see codes.h. The catalogue comes first, the database is asked for codes that it lacks. */
-#include "engine/lane/codes.h"
+/* batch_codes.c - see batch_codes.h. The catalogue comes first, the database is asked for codes that it lacks. */
+#include "engine/lane/batch_codes.h"
 #include "engine/lane/fence.h"
 #include "engine/past.h"
 
