@@ -12,6 +12,7 @@ the objects in BUILD/obj (build/obj), calls a function or reads a variable that 
             of engine's statements
   door      NAME.c has a NAME.h and includes it before all else, and all that NAME.h declares stands in NAME.c. A
             header whose first words say `private to ROOM and ROOM` or `for NAME.c alone` is included by nobody else
+  name      no two .c files have the same name, in whatever rooms they stand
 
 A list (.def) and statements (.sql) are files, too: whoever includes the one or names a statement or a piece of the
 other has an arrow to it.
@@ -220,9 +221,18 @@ def private_headers(sources):
     return wrong
 
 
+def equal_names(sources):
+    paths = collections.defaultdict(list)
+    for path in sorted(sources):
+        if path.endswith('.c'):
+            paths[pathlib.Path(path).name].append(path)
+    return [f'name: {" and ".join(same)} have the same name' for same in paths.values() if len(same) > 1]
+
+
 def judge(sources, objects):
     arrows = arrows_of(sources, objects)
-    return circles(arrows) + wrong_arrows(arrows) + doors(sources, objects) + private_headers(sources)
+    return (circles(arrows) + wrong_arrows(arrows) + doors(sources, objects) + private_headers(sources)
+            + equal_names(sources))
 
 
 def symbols_of(path):
@@ -290,6 +300,8 @@ BREAKS = (
     ('door: engine/lane/lane.c includes engine/base/piece.h, which is private',
      {'engine/base/piece.h': ('/* piece.h - for text.c alone. */\n',),
       'engine/lane/lane.c': ('#include "engine/lane/lane.h"\n#include "engine/base/piece.h"\n', 'lane_push', '')}),
+    ('name: engine/op.c and jobs/op.c have the same name',
+     {'jobs/op.h': ('',), 'jobs/op.c': ('#include "jobs/op.h"\n', 'a', '')}),
 )
 
 
