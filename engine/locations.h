@@ -23,7 +23,7 @@ struct location {
 	_Atomic int64_t  expected_at; /* ms; when what is promised there is expected; 0 or less: nobody said */
 	char             code[LOCATION_MAX + 1];
 };
-/* What memory says. A lane's transaction is undone where the kind of any location has changed since (places.sql);
+/* What memory says. A lane's transaction is undone where the kind of any location has changed since (location_turn);
  * whoever refuses because of a kind reads it anew first. */
 enum location_kind location_kind(const struct location *l);
 /* True: units at the location are in the house and for sale, and so are the units of the sum `available` of its sku. */

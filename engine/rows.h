@@ -48,7 +48,7 @@ struct line {
 	union {
 		int64_t expected; /* a stocktake's expected units; -1: none were given */
 		int64_t returned; /* of a settled order, or where more comes back than may: units of the sku, at all
-		                     places, that came back; the first line of a sku tells */
+		                     locations, that came back; the first line of a sku tells */
 	};
 };
 int     line_order(const void *a, const void *b); /* for qsort: by sku code, then location code */

@@ -68,8 +68,8 @@ static enum db_result location_make(struct db *db, const char *code, enum locati
 		return DB_OK;
 	}
 	if (result == DB_OK)
-		result = db_ask(db, LOCATION_PUT, &(struct fill){.code = code, .kind = kind ? kind : PLACE_STOCK}, NULL,
-		                NULL);
+		result = db_ask(db, LOCATION_PUT, &(struct fill){.code = code, .kind = kind ? kind : LOCATION_STOCK},
+		                NULL, NULL);
 	*made = result == DB_OK && db_changed(db) > 0;
 	return result;
 }
@@ -122,19 +122,19 @@ static enum db_result location_turn(struct db *db, struct catalogue *c, const st
 /* WRONG_KIND where a location of this kind is not what is wished; otherwise OUTCOME_OK. */
 static enum outcome wish_judge(struct location_wish *wish, enum location_kind kind)
 {
-	if (wish->expected_at > 0 && kind != PLACE_INCOMING)
+	if (wish->expected_at > 0 && kind != LOCATION_INCOMING)
 		wish->fault = "expected_at";
-	else if (wish->waits_at[0] && kind != PLACE_STOCK)
+	else if (wish->waits_at[0] && kind != LOCATION_STOCK)
 		wish->fault = "waits_at";
 	return wish->fault ? WRONG_KIND : OUTCOME_OK;
 }
 
-/* Kind, line and time of a location that is there. What becomes incoming waits nowhere any more. */
+/* Kind, queue and time of a location that is there. One that becomes incoming waits nowhere any more. */
 static enum db_result location_change(struct db *db, struct catalogue *c, struct location_wish *wish,
-                                      const struct location *l, uint32_t line, enum outcome *outcome)
+                                      const struct location *l, uint32_t queue_id, enum outcome *outcome)
 {
 	enum location_kind kind = wish->kind ? wish->kind : location_kind(l);
-	uint32_t           waits_at = wish->waits ? line : kind == PLACE_INCOMING ? 0 : l->waits_at;
+	uint32_t           waits_at = wish->waits ? queue_id : kind == LOCATION_INCOMING ? 0 : l->waits_at;
 	enum db_result     result = DB_OK;
 
 	*outcome = wish_judge(wish, kind);
@@ -151,7 +151,7 @@ static enum db_result location_change(struct db *db, struct catalogue *c, struct
 }
 
 /* The location at which another one is to wait; 0: none. */
-static enum db_result line_find(struct db *db, struct location_wish *wish, uint32_t *line, enum outcome *outcome)
+static enum db_result queue_find(struct db *db, struct location_wish *wish, uint32_t *queue_id, enum outcome *outcome)
 {
 	struct location_row at = {0};
 	enum db_result      result = DB_OK;
@@ -161,24 +161,24 @@ static enum db_result line_find(struct db *db, struct location_wish *wish, uint3
 		result = location_find(db, wish->waits_at, &at, outcome);
 	if (*outcome == NO_LOCATION)
 		*outcome = UNKNOWN_LOCATION;
-	else if (wish->waits_at[0] && location_kind(&at.is) != PLACE_INCOMING)
+	else if (wish->waits_at[0] && location_kind(&at.is) != LOCATION_INCOMING)
 		*outcome = WRONG_KIND;
 	wish->fault = *outcome != OUTCOME_OK ? "waits_at" : NULL;
-	*line = at.is.location_id;
+	*queue_id = at.is.location_id;
 	return result;
 }
 
 enum db_result location_put(struct db *db, struct catalogue *c, const char *code, struct location_wish *wish,
                             struct location_row *out, bool *made, enum outcome *outcome)
 {
-	uint32_t       line = 0;
-	enum db_result result = line_find(db, wish, &line, outcome);
+	uint32_t       queue_id = 0;
+	enum db_result result = queue_find(db, wish, &queue_id, outcome);
 
 	if (result != DB_OK || *outcome != OUTCOME_OK)
 		return result;
 	result = location_find(db, code, out, outcome);
 	if (result == DB_OK && *outcome == NO_LOCATION) {
-		*outcome = wish_judge(wish, wish->kind ? wish->kind : PLACE_STOCK);
+		*outcome = wish_judge(wish, wish->kind ? wish->kind : LOCATION_STOCK);
 		if (*outcome != OUTCOME_OK)
 			return DB_OK;
 		result = location_make(db, code, wish->kind, made, outcome);
@@ -187,7 +187,7 @@ enum db_result location_put(struct db *db, struct catalogue *c, const char *code
 		result = location_find(db, code, out, outcome); /* somebody else may have made it just now */
 	}
 	if (result == DB_OK && *outcome == OUTCOME_OK)
-		result = location_change(db, c, wish, &out->is, line, outcome);
+		result = location_change(db, c, wish, &out->is, queue_id, outcome);
 	if (result == DB_OK && *outcome == OUTCOME_OK)
 		result = location_find(db, code, out, outcome);
 	return result == DB_OK ? past_locations(db, c) : result;

@@ -38,8 +38,8 @@ OR EXISTS (SELECT 1 FROM arrival_open WHERE to_id = {location})
 SELECT ({lies_there});
 
 -- name: location_turn
--- Gives {location} another kind, {kind}, where nothing lies there, or another line, that of {waits_at} (0: none), which
--- is incoming. Every writer is shut out before the look, so that no lane that knows the old kind or line has put
+-- Gives {location} another kind, {kind}, where nothing lies there, or another queue, that of {waits_at} (0: none), an
+-- incoming location. Every writer is shut out before the look, so that no lane that knows the old kind or queue has put
 -- anything there since or will: it enters anew, and reads the kinds behind this commit. One row: 1: something lies
 -- there, 2: {waits_at} is not incoming any more; 0: done.
 BEGIN NOT ATOMIC

@@ -7,7 +7,7 @@
 #include "api/request.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
-#include "engine/limits.h"
+#include "engine/sku_limits.h"
 #include "engine/rows_json.h"
 
 #include <stdio.h>
@@ -69,7 +69,7 @@ static void line_write(struct json_writer *w, const struct op *op, const struct 
 	const struct loss *loss = line_loss(op, line);
 
 	json_put_string(w, "sku", line->sku_code);
-	if (op->outcome == OVER_RETURNED) { /* of all places */
+	if (op->outcome == OVER_RETURNED) { /* of all locations */
 		json_put_int(w, "requested", line->granted);
 		json_put_int(w, "settled", line->available);
 		json_put_int(w, "returned", line->returned);
@@ -577,7 +577,7 @@ void put_sku(struct request *r)
 	strcpy(put->sku, r->param[0]);
 	put->wish = wish;
 	op = op_new(OP_RUN, 0, 0);
-	op->job = (struct job){.run = limits_put, .run_free = free, .arg = put};
+	op->job = (struct job){.run = sku_limits_put, .run_free = free, .arg = put};
 	request_start(r, op, put_answer_request);
 }
 

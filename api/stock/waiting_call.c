@@ -13,10 +13,10 @@
 #include <string.h>
 
 struct waiting_call {
-	struct job_call     job;
-	char                sku[SKU_MAX + 1], location[LOCATION_MAX + 1]; /* empty: everywhere */
-	struct line_place   after;
-	struct line_waiter *list; /* job.count of them */
+	struct job_call       job;
+	char                  sku[SKU_MAX + 1], location[LOCATION_MAX + 1]; /* empty: everywhere */
+	struct queue_position after;
+	struct queue_order   *list; /* job.count of them */
 };
 
 static void call_free(void *arg)
@@ -44,8 +44,8 @@ static void *call_new(struct request *r)
 static const struct job_noun noun = {call_new, call_free};
 
 /* A cursor names the last line of its page, by numbers of a fixed length. */
-#define PLACE_FORM "%08" PRIx32 "%1x%011" PRIx64 "%016" PRIx64 "%016" PRIx64
-enum { PLACE_LEN = 8 + 1 + 11 + 16 + 16 };
+#define POSITION_FORM "%08" PRIx32 "%1x%011" PRIx64 "%016" PRIx64 "%016" PRIx64
+enum { POSITION_LEN = 8 + 1 + 11 + 16 + 16 };
 
 /* A cursor is of one sku, at one location or everywhere. */
 static uint32_t filter_of(const struct waiting_call *call)
@@ -67,7 +67,7 @@ static bool list_begin(void *arg, const char *cursor)
 	call->list = mem_alloc((call->job.limit + 1) * sizeof(*call->list));
 	if (!cursor)
 		return true;
-	if (!cursor_read_code(cursor, 'q', filter_of(call), code, &len) || len != PLACE_LEN)
+	if (!cursor_read_code(cursor, 'q', filter_of(call), code, &len) || len != POSITION_LEN)
 		return false;
 	code[len] = '\0';
 	if (sscanf(code, "%8" SCNx32 "%1x%11" SCNx64 "%16" SCNx64 "%16" SCNx64, &call->after.location_id, &held, &since,
@@ -83,19 +83,19 @@ static enum db_result run_list(struct db *db, struct catalogue *c, void *arg)
 	struct waiting_call *call = arg;
 
 	(void)c;
-	return line_list(db, call->sku, call->location[0] ? call->location : NULL, &call->after, call->list,
-	                 call->job.limit + 1, &call->job.count, &call->job.outcome);
+	return queue_page_read(db, call->sku, call->location[0] ? call->location : NULL, &call->after, call->list,
+	                       call->job.limit + 1, &call->job.count, &call->job.outcome);
 }
 
-static void waiter_write(struct json_writer *w, const void *waiter)
+static void order_write(struct json_writer *w, const void *order)
 {
-	const struct line_waiter *waits = waiter;
+	const struct queue_order *waits = order;
 
 	json_put_string(w, "order_id", waits->order_id);
 	json_put_string(w, "location", waits->location);
 	json_put_int(w, "qty", waits->qty);
 	json_put_string(w, "state", reservation_state_name(waits->state));
-	json_put_time(w, "waits_since", waits->place.waits_since);
+	json_put_time(w, "waits_since", waits->position.waits_since);
 }
 
 static void list_write(struct json_writer *w, void *arg)
@@ -103,16 +103,16 @@ static void list_write(struct json_writer *w, void *arg)
 	const struct waiting_call *call = arg;
 	bool                       more = call->job.count > call->job.limit;
 	size_t                     count = call->job.count - more;
-	char                       cursor[CURSOR_SIZE] = "", code[PLACE_LEN + 1];
+	char                       cursor[CURSOR_SIZE] = "", code[POSITION_LEN + 1];
 
 	if (more) {
-		const struct line_place *last = &call->list[count - 1].place;
+		const struct queue_position *last = &call->list[count - 1].position;
 
-		snprintf(code, sizeof(code), PLACE_FORM, last->location_id, (unsigned)last->held,
+		snprintf(code, sizeof(code), POSITION_FORM, last->location_id, (unsigned)last->held,
 		         (uint64_t)last->waits_since, last->first_id, last->reservation_id);
 		cursor_write_code(cursor, 'q', filter_of(call), code);
 	}
-	page_write(w, call->list, count, sizeof(*call->list), waiter_write, cursor);
+	page_write(w, call->list, count, sizeof(*call->list), order_write, cursor);
 }
 
 const struct job_kind get_waiting = {&noun, NULL, run_list, list_write, list_begin};

@@ -21,7 +21,7 @@ struct balance {
 	bool     own_row;       /* the lane's own slot row exists */
 	bool     wanted;        /* an operation of the batch needs to know the balance */
 	bool     known;         /* own and total were read, perhaps long ago */
-	uint32_t waits_at;      /* those who wait there come first (location_waits_at); 0: there is no such place */
+	uint32_t waits_at;      /* the orders that wait there come first (location_waits_at); 0: there is no queue */
 	bool     waited;        /* somebody waits there: nothing is sold here */
 	int64_t  before;        /* total before the last read; -1: not known then */
 	bool     waited_before; /* `waited` before the last read */

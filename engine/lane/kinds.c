@@ -3,13 +3,13 @@
 
 #include <string.h>
 
-/* Units are neither reserved nor acquired anew where they lie aside, not even from one place of several. */
+/* Units are neither reserved nor acquired anew where they lie aside, not even from one location of several. */
 bool line_is_for_sale(const struct line *line)
 {
 	return !line->location || location_sells(line->location) || !location_in_house(line->location);
 }
 
-enum outcome places_decide(struct op *op)
+enum outcome locations_decide(struct op *op)
 {
 	enum outcome out = OUTCOME_OK;
 
@@ -22,7 +22,7 @@ enum outcome places_decide(struct op *op)
 		struct choice *choice = &op->choices[i];
 
 		choice->fault = false;
-		for (size_t k = 0; k < choice->places; k++)
+		for (size_t k = 0; k < choice->count; k++)
 			choice->fault |= !line_is_for_sale(&op->lines[choice->line[k]]);
 		if (choice->fault)
 			out = NOT_FOR_SALE;
@@ -30,7 +30,7 @@ enum outcome places_decide(struct op *op)
 	return out;
 }
 
-static const struct location *place_of(const struct op *op, const char *code)
+static const struct location *location_of(const struct op *op, const char *code)
 {
 	for (size_t i = 0; i < op->lines_count; i++)
 		if (op->lines[i].location && strcmp(op->lines[i].location_code, code) == 0)
@@ -52,7 +52,7 @@ static enum outcome ends_decide(struct op *op)
 
 	for (unsigned i = 0; i < op->move.parts_count; i++) {
 		struct transfer       *t = &op->move.transfers[i];
-		const struct location *from = place_of(op, t->from_code), *to = place_of(op, t->to_code);
+		const struct location *from = location_of(op, t->from_code), *to = location_of(op, t->to_code);
 
 		t->fault = !ends_fit(op->move.kind, from, to);
 		if (t->fault)
@@ -61,7 +61,7 @@ static enum outcome ends_decide(struct op *op)
 	return out;
 }
 
-/* Who loses units waits for others at a place that is not in the house. */
+/* An order that loses units waits for others at a location that is not in the house. */
 static enum outcome loss_decide(const struct line *line, const struct loss *loss)
 {
 	if (!loss->to)
@@ -91,7 +91,7 @@ static enum outcome losses_decide(struct op *op)
 }
 
 /* May units be moved where the lines say? What is not in the house is neither counted, nor does it come back. */
-enum outcome moved_places_decide(struct op *op)
+enum outcome moved_locations_decide(struct op *op)
 {
 	enum outcome out = OUTCOME_OK;
 

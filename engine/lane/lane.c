@@ -23,8 +23,8 @@
 #include "engine/lane/fence.h"
 #include "engine/lane/kinds.h"
 #include "engine/lane/reclaim.h"
-#include "engine/limits.h"
 #include "engine/past.h"
+#include "engine/sku_limits.h"
 #include "engine/write/changes.h"
 #include "engine/write/movement.h"
 #include "engine/write/note.h"
@@ -93,7 +93,7 @@ static enum db_result limits_keep(struct lane *l)
 	if (catalogue_limits_known(l->catalogue, since_ms))
 		return DB_OK;
 	outbox_send(&l->outbox);
-	return limits_read(l->db, l->catalogue);
+	return sku_limits_read(l->db, l->catalogue);
 }
 
 /* A movement that is not exclusive yet and changes what is promised. */

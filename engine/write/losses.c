@@ -1,5 +1,5 @@
-/* losses.c - see losses.h. It is a hand-out backwards: units leave a line of an order at a place in the house, and as
- * many are promised at an incoming place, where the order waits from then on. */
+/* losses.c - see losses.h. It is a hand-out backwards: units leave a line of an order at a location in the house, and
+ * as many are promised at an incoming one, where the order waits from then on. */
 #include "engine/write/losses.h"
 #include "engine/base/memory.h"
 #include "engine/log/event.h"
@@ -70,7 +70,7 @@ void losers_lock(struct lane *l, const struct op *op)
 	free(in.list);
 }
 
-/* The order's line of this sku at a place; its lines are sorted. */
+/* The order's line of this sku at a location; its lines are sorted. */
 static const struct line *line_at(const struct reservation *r, const struct line *of, const struct location *at)
 {
 	const struct line key = {.sku_code = of->sku_code, .location_code = at->code};
@@ -251,7 +251,7 @@ void losses_write(struct lane *l, const struct op *op)
 
 /* ---- told */
 
-/* Adds units at a place to the lines: to the one that is there, or as a new one of `count`. */
+/* Adds units at a location to the lines: to the one that is there, or as a new one of `count`. */
 static void line_grow(struct line *lines, size_t *count, const struct lost *lost)
 {
 	for (size_t i = 0; i < *count; i++)

@@ -24,7 +24,7 @@ unsigned op_notes(const struct op *op)
 
 	if (!op->writes)
 		return 0;
-	return (has_text(op) || op_customer(op) || op_told(op) > 0 ? NOTED_TEXTS : 0) |
+	return (has_text(op) || op_customer(op) || op_waits_since(op) > 0 ? NOTED_TEXTS : 0) |
 	       (reserves && op_has_faults(op) ? NOTED_SHORTS : 0) | (op->kind == OP_SPLIT ? NOTED_PARTS : 0);
 }
 

@@ -112,7 +112,7 @@ static void last_read(void *arg, const struct db_row *row)
 			op->move.counted[k].counted_at = counted_at;
 }
 
-/* Every count writes the row of its sku and place, so no two of them pass each other, on whatever nodes they are. */
+/* Every count writes the row of its sku and location, so no two of them pass each other, on whatever nodes they are. */
 static void counts_enter(struct lane *l, struct op *op)
 {
 	values_reset(&l->rows);
@@ -183,7 +183,7 @@ static void arriving_read(void *arg, const struct db_row *row)
 			op->move.counted[k].arriving = db_int(row, 2);
 }
 
-/* Whoever counts a place finds what has arrived there, handed out or not. */
+/* A count of a location finds the units that have arrived there, handed out or not. */
 static void arriving_add(struct lane *l, struct op *op)
 {
 	values_reset(&l->rows);

@@ -1,4 +1,5 @@
-/* waiting.h - lines that wait for units which are not in the house, as rows of table waiting_line. */
+/* waiting.h - lines that wait for units which are not in the house, as rows of table waiting_line. Of any transaction.
+ */
 #ifndef WAITING_H
 #define WAITING_H
 
@@ -8,7 +9,7 @@
 /* Adds a statement that removes the waiting lines of these reservations, which end in this transaction; none where no
  * line waits. */
 void waiting_end(struct txn *t, struct reservation *const *list, size_t count);
-/* Likewise of reservations that are confirmed by this transaction: no claim takes those that wait. */
+/* Puts those that wait aside, of reservations that this transaction confirms: no claim takes them. */
 void waiting_put_aside(struct txn *t, struct reservation *const *list, size_t count);
 
 #endif

@@ -1,9 +1,9 @@
 -- Lines that wait for units which are not in the house: rows of waiting_line. Only orders with such a line send any of
--- these. Whoever writes a row has locked its reservation, so two never meet here, and the order of locks does not name
--- these rows.
+-- these. A transaction that writes a row has locked its reservation, so two never meet here, and the order of locks
+-- does not name these rows.
 
 -- piece: end_of_time
--- The due_at of a confirmed reservation that waits, under task 0: no claim takes it, and nobody hastens it.
+-- The due_at of a confirmed reservation that waits, under task 0: no claim takes it, and no call hastens it.
 TIMESTAMP'9999-12-31 23:59:59.999'
 
 -- piece: is_at_the_end
@@ -15,22 +15,22 @@ r.due_at > TIMESTAMP'9999-01-01 00:00:00'
 EXISTS (SELECT 1 FROM waiting_line w FORCE INDEX (PRIMARY) WHERE w.reservation_id = r.reservation_id)
 
 -- name: waiting_add (never_waits)
--- New lines. What was split off, or replaces another, takes the place of the line it comes from, unless it is confirmed
--- by this and that one is not: the first confirmation counts. Rows: (reservation_id, sku, location, held, told ms since
--- 1970 or 0, reservation it comes from or 0).
+-- New lines. A line that was split off, or replaces another one, takes the position of the line it comes from, unless
+-- this confirms it and the other one is held: the first confirmation counts. Rows: (reservation_id, sku, location,
+-- held, given ms since 1970 or 0, reservation it comes from or 0).
 INSERT INTO waiting_line (reservation_id, sku_id, location_id, held, waits_since, first_id, told)
-  WITH want(id, sku_id, location_id, held, told_ms, old_id) AS (VALUES {rows})
+  WITH want(id, sku_id, location_id, held, given_ms, old_id) AS (VALUES {rows})
   SELECT n.id, n.sku_id, n.location_id, n.held,
-         CASE WHEN n.told_ms > 0 THEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL n.told_ms * 1000 MICROSECOND
+         CASE WHEN n.given_ms > 0 THEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL n.given_ms * 1000 MICROSECOND
               WHEN w.told = 1 OR w.held = n.held THEN w.waits_since
               ELSE @t END,
-         COALESCE(w.first_id, n.id), IF(n.told_ms > 0, 1, IF(w.told = 1 OR w.held = n.held, w.told, 0))
+         COALESCE(w.first_id, n.id), IF(n.given_ms > 0, 1, IF(w.told = 1 OR w.held = n.held, w.told, 0))
     FROM want n LEFT JOIN waiting_line w FORCE INDEX (PRIMARY)
       ON w.reservation_id = n.old_id AND w.sku_id = n.sku_id AND w.location_id = n.location_id;
 
 -- name: waiting_lose (never_waits)
--- Lines that wait from now on for units that were lost, each in the place that it would have had; who waits there for
--- some already keeps his. Rows: (reservation_id, sku, location).
+-- Lines that wait from now on for units that were lost, each in the position that it would have had; a line that waits
+-- there already keeps its own. Rows: (reservation_id, sku, location).
 INSERT INTO waiting_line (reservation_id, sku_id, location_id, held, waits_since, first_id, told)
   SELECT r.reservation_id, lost.sku_id, lost.location_id, r.state = {held},
          COALESCE(e.waits_since, IF(r.state = {held}, r.created_at, r.confirmed_at)), r.reservation_id,
@@ -67,14 +67,14 @@ UPDATE reservation r FORCE INDEX (PRIMARY)
  WHERE r.reservation_id IN (0, {list}) AND r.state = {confirmed};
 
 -- name: waits_since_add (never_waits)
--- The place in the line that was told for a reservation. Rows: (reservation_id, ms since 1970).
+-- The time that was given for a reservation's position in the queue. Rows: (reservation_id, ms since 1970).
 INSERT INTO reservation_note (reservation_id, waits_since)
-  WITH told(id, ms) AS (VALUES {rows})
-  SELECT id, TIMESTAMP'1970-01-01 00:00:00' + INTERVAL ms * 1000 MICROSECOND FROM told
+  WITH given(id, ms) AS (VALUES {rows})
+  SELECT id, TIMESTAMP'1970-01-01 00:00:00' + INTERVAL ms * 1000 MICROSECOND FROM given
     ON DUPLICATE KEY UPDATE waits_since = VALUES(waits_since);
 
 -- name: waiting_front
--- Who is first in the line for {sku} at {location}.
+-- The first orders in the queue for {sku} at {location}.
 SELECT reservation_id FROM waiting_line FORCE INDEX (line)
  WHERE sku_id = {sku} AND location_id = {location}
  ORDER BY held, waits_since, first_id, reservation_id LIMIT {limit};
@@ -89,18 +89,19 @@ SELECT reservation_id FROM waiting_line FORCE INDEX (line)
 r.changed = mine.read_changed AND r.attempts = mine.read_attempts
 
 -- name: reservation_serve
--- Reservations that get units, and wait on, or are not for a claim: whoever is past his time gets none.
-UPDATE {served} SET r.changed = @s, r.noted = r.noted | {places}
+-- Reservations that get units, and wait on, or are not for a claim: a hold past its time gets none.
+UPDATE {served} SET r.changed = @s, r.noted = r.noted | {relocated}
  WHERE {served_as_read} AND (({is_kept}) OR r.state IN ({confirmed}, {buried}));
 
 -- name: reservation_serve_last
 -- Confirmed ones that get the last units they have waited for: they are due.
 UPDATE {served}
-   SET r.changed = @s, r.noted = r.noted | {places}, r.task_id = {put_aside_until}, r.due_at = GREATEST(@t, {ships_at})
+   SET r.changed = @s, r.noted = r.noted | {relocated}, r.task_id = {put_aside_until},
+       r.due_at = GREATEST(@t, {ships_at})
  WHERE {served_as_read} AND r.state = {confirmed};
 
 -- name: waiting_served
--- Lines of {sku} that leave {location} whole, and their places in the line: the count is 2 for each. Rows:
+-- Lines of {sku} that leave {location} whole, and their positions in the queue: the count is 2 for each. Rows:
 -- (reservation_id), sorted.
 DELETE l, w FROM (SELECT 0 AS id UNION ALL VALUES {rows}) mine
   STRAIGHT_JOIN reservation_line l FORCE INDEX (PRIMARY)
@@ -109,14 +110,14 @@ DELETE l, w FROM (SELECT 0 AS id UNION ALL VALUES {rows}) mine
      ON w.reservation_id = mine.id AND w.sku_id = {sku} AND w.location_id = {location};
 
 -- name: reservation_line_arrive
--- Units of lines that are at another place from now on. Rows: (reservation_id, sku, location, slot, units).
+-- Units of lines that are at another location from now on. Rows: (reservation_id, sku, location, slot, units).
 INSERT INTO reservation_line (reservation_id, sku_id, location_id, slot, qty) VALUES {rows}
     ON DUPLICATE KEY UPDATE qty = qty + VALUES(qty);
 
 -- name: waiting_list
--- A page of the line for {sku} at the locations {from_id} to {until_id}, behind a line of the first of them. Each
--- alternative names its place in the index whole, or a page would walk over all before it. A hold past its time waits
--- no more.
+-- A page of the queues for {sku} at the locations {from_id} to {until_id}, behind a line of the first of them. Each
+-- alternative names its position in the index whole, or a page would walk over all before it. A hold past its time
+-- waits no more.
 SELECT w.location_id, w.held, w.waits_since, w.first_id, w.reservation_id, r.order_id, l.qty, r.state, o.code
   FROM waiting_line w FORCE INDEX (line)
   STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = w.reservation_id

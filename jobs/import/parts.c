@@ -145,7 +145,7 @@ static bool row_is_at(const struct row *row, const char *sku, const char *locati
 	return strcmp(own, location) == 0 || (row->said.to && strcmp(row->to, location) == 0);
 }
 
-/* The rows in question are those that wait, and stand at one place of the sku, or between two. */
+/* The rows in question are those that wait, and stand at one location of the sku, or between two. */
 static size_t rows_mark(struct part *part, enum row_is is, const char *sku, const char *location, const char *to,
                         const char *why)
 {
@@ -225,7 +225,8 @@ static void part_done(void *arg, struct op *op)
 	op_free(op);
 }
 
-/* Rows stand in the movement that was found where it has their places, and is what they make: the fingerprint tells. */
+/* Rows stand in the movement that was found where it has their locations, and is what they make: the fingerprint tells.
+ */
 static bool rows_found(struct part *part, const struct movement *m)
 {
 	struct op *op;

@@ -1,6 +1,6 @@
-/* arrival.c - see arrival.h. A step is one transaction: the first of the line get their units, or, where nobody waits,
- * the rest is for sale. Its first guards are the sum of promises and what is left of the arrival, so of two who hand
- * out one arrival the second is undone and reads anew. */
+/* arrival.c - see arrival.h. A step is one transaction: the first of the queue get their units, or, where no order
+ * waits, the rest is for sale. Its first guards are the sum of promises and what is left of the arrival, so of two who
+ * hand out one arrival the second is undone and reads anew. */
 #include "jobs/waiting/arrival.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
@@ -18,8 +18,8 @@
 
 /* STEP_ARRIVALS: arrivals that take turns. LOOK_MS: between two looks for open ones; SLICE_MS: how long the others of
  * the background thread wait. BLOCKED_MS: how long an order that is locked holds up those behind it.
- * PAUSE_TRIES: where nothing moved, as if so many tries had met a conflict: 0 to 8 ms. GROUP_FRONT: orders of each line
- * that are served together with those of other skus; APART_MS: how long none are, where that has failed. */
+ * PAUSE_TRIES: where nothing moved, as if so many tries had met a conflict: 0 to 8 ms. GROUP_FRONT: orders of each
+ * queue that are served together with those of other skus; APART_MS: how long none are, where that has failed. */
 enum { STEP_ARRIVALS = 64, LOOK_MS = 250, SLICE_MS = 250, BLOCKED_MS = 150, PAUSE_TRIES = 4 };
 enum { GROUP_FRONT = 8, APART_MS = 60000 };
 
@@ -179,7 +179,7 @@ static enum db_result group_serve(struct db *db, struct catalogue *c, struct arr
 		                        .from_id = list[i].from_id,
 		                        .to_id = list[i].to_id,
 		                        .units = list[i].left,
-		                        .limit = GROUP_FRONT};
+		                        .orders_max = GROUP_FRONT};
 	result = handouts_read(db, c, h, count);
 	for (size_t i = 0; i < count; i++)
 		served += h[i].count;
@@ -193,7 +193,7 @@ static enum db_result group_serve(struct db *db, struct catalogue *c, struct arr
 	return result;
 }
 
-/* The first of each line get their units in one transaction, so an order of many lines is read, written and told once
+/* The first of each queue get their units in one transaction, so an order of many lines is read, written and told once
  * for all of them. What fails is left to the steps, each of one sku, for a while: they tell which sku it is. */
 static void serve_together(struct db *db, struct arrivals *all, int64_t until_ms, bool *moved)
 {
@@ -302,7 +302,7 @@ static enum db_result step(struct db *db, struct catalogue *c, struct arrival *a
 	                      .from_id = a->from_id,
 	                      .to_id = a->to_id,
 	                      .units = a->left,
-	                      .limit = h->limit,
+	                      .orders_max = h->orders_max,
 	                      .passes = h->passes};
 	result = handout_read(db, c, h);
 	if (result == DB_OK && h->lapsed_count > 0) {

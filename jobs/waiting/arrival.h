@@ -1,5 +1,5 @@
-/* arrival.h - arrivals that were booked are handed out: to orders that wait, in the order of their line, and what all
- * of them leave over is for sale. In bounded batches, by every service on the database, also after a crash. */
+/* arrival.h - arrivals that were booked are handed out: to orders that wait, in queue order, and the units
+ * that are left over are for sale. In bounded batches, by every service on the database, also after a crash. */
 #ifndef JOBS_ARRIVAL_H
 #define JOBS_ARRIVAL_H
 

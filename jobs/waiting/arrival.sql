@@ -1,5 +1,5 @@
 -- Arrivals: units that were promised have come, were booked (engine/write/movement.c), and are handed out from the
--- front of the line on, in batches.
+-- front of the queue on, in batches.
 
 -- piece: of_arrival
 movement_no = {movement} AND sku_id = {sku} AND from_id = {location} AND to_id = {to}
@@ -46,7 +46,7 @@ SELECT slot, available FROM stock_slot FORCE INDEX (PRIMARY)
  WHERE sku_id = {sku} AND location_id = {location} AND available > 0 ORDER BY slot;
 
 -- name: slots_raise
--- With slots_lower: locks every slot of a place and changes it, so that whoever reserves there comes before or behind,
+-- With slots_lower: locks every slot of a location and changes it, so that a reservation there comes before or behind,
 -- through whatever node.
 UPDATE stock_slot FORCE INDEX (PRIMARY) SET available = available + 1
  WHERE sku_id = {sku} AND location_id = {location};

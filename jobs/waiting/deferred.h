@@ -1,4 +1,4 @@
-/* deferred.h - units that could not be given to those who wait: which sku at which places failed, and until when it is
+/* deferred.h - units that could not be given to the queue: which sku at which locations failed, and until when it is
  * left alone. The chores go on with the others meanwhile. The log names each once. Background threads, each with a list
  * of its own. */
 #ifndef JOBS_DEFERRED_H
@@ -7,7 +7,7 @@
 #include "engine/catalogue.h"
 #include "engine/db/db.h"
 
-/* One thing to be given: a sku, the line where orders wait, the place that has the units; and of an arrival its
+/* One thing to be given: a sku, the location of the queue, the location of the units; and of an arrival its
  * movement, otherwise 0. */
 struct giving {
 	uint64_t movement_no;

@@ -32,8 +32,10 @@ void handout_fini(struct handout *h)
 
 void handout_done(struct handout *h, bool committed)
 {
-	h->limit = committed ? h->limit * 2 : h->limit / 2;
-	h->limit = h->limit > HANDOUT_MAX ? HANDOUT_MAX : h->limit < HANDOUT_MIN ? HANDOUT_MIN : h->limit;
+	h->orders_max = committed ? h->orders_max * 2 : h->orders_max / 2;
+	h->orders_max = h->orders_max > HANDOUT_MAX   ? HANDOUT_MAX
+	                : h->orders_max < HANDOUT_MIN ? HANDOUT_MIN
+	                                              : h->orders_max;
 }
 
 /* ---- read and decided */
@@ -70,8 +72,8 @@ static void line_serve(struct handout *h, struct reservation *r, const struct li
 	share_add(&h->at_to, h->sku_id, h->to_id, beside ? beside->slot : line->slot, qty, 0);
 }
 
-/* Who gets what, in the order of the line; the others stay as they are. is_free: of each that was read, nobody else has
- * locked it. */
+/* Gives units in queue order; the orders that get none stay as they are. is_free: of each that was read, no other
+ * transaction has locked it. */
 static void decide(struct handout *h, const struct reservation_reader *in, const bool *is_free)
 {
 	int64_t left = h->units;
@@ -83,7 +85,7 @@ static void decide(struct handout *h, const struct reservation_reader *in, const
 		int64_t              qty;
 
 		if (!line || line->qty < 1 || !reservation_is_live((*at)->state))
-			continue; /* it has left the line since */
+			continue; /* it has left the queue since */
 		qty = line->qty < left ? line->qty : left;
 		if (reservation_reads(*at) != EXPIRED)
 			left -= qty;
@@ -121,15 +123,15 @@ static void front_meet(struct handout *h, const struct reservation_reader *in, c
 	qsort(h->by_id, h->count, sizeof(struct served *), served_order);
 }
 
-/* The front of the line, whose ids are added to those of all. */
+/* The front of the queue; its ids are added to those of all. */
 static enum db_result front_find(struct db *db, struct handout *h, struct values *all)
 {
 	struct fill    fill = {.sku = h->sku_id, .location = h->from_id};
 	enum db_result result;
 
 	assert(h->units > 0);
-	h->limit = h->limit ? h->limit : HANDOUT_FIRST;
-	fill.limit = h->units < (int64_t)h->limit ? h->units : (int64_t)h->limit;
+	h->orders_max = h->orders_max ? h->orders_max : HANDOUT_FIRST;
+	fill.limit = h->units < (int64_t)h->orders_max ? h->units : (int64_t)h->orders_max;
 	result = db_ask(db, WAITING_FRONT, &fill, db_numbers, &h->front);
 	h->waiting = h->front.count;
 	for (size_t i = 0; i < h->front.count; i++)
@@ -138,7 +140,7 @@ static enum db_result front_find(struct db *db, struct handout *h, struct values
 }
 
 /* DB_ERROR: there is no such location, by damage. */
-static enum db_result place_find(struct db *db, struct catalogue *c, struct handout *h)
+static enum db_result to_find(struct db *db, struct catalogue *c, struct handout *h)
 {
 	enum db_result result = catalogue_location_by_id(c, h->to_id) ? DB_OK : past_locations(db, c);
 
@@ -161,7 +163,7 @@ enum db_result handouts_read(struct db *db, struct catalogue *c, struct handout 
 	if (result == DB_OK && all.count > 0)
 		result = reservations_ask(db, RESERVATION_BY_ID, &(struct fill){.rows = &all}, &in);
 	for (size_t i = 0; result == DB_OK && i < count; i++)
-		result = place_find(db, c, &list[i]);
+		result = to_find(db, c, &list[i]);
 	if (result == DB_OK) {
 		bool *is_free = mem_alloc(in.count + 1);
 
@@ -251,7 +253,7 @@ static void orders_write(struct txn *t, const struct takers *all, struct values 
 	txn_expect(t, rows->rows, TXN_MOVED);
 }
 
-/* Lines that leave whole go, and so does their place in the line; the last one may leave in part. */
+/* Lines that leave whole go, and so do their positions in the queue; the last one may leave in part. */
 static void lines_leave(struct txn *t, const struct handout *h, struct values *rows)
 {
 	const struct served *last = &h->list[h->count - 1];
@@ -341,7 +343,7 @@ static int taker_order(const void *a, const void *b)
 	return id_order(a, &((const struct taker *)b)->reservation);
 }
 
-/* In the order of the line. */
+/* In queue order. */
 static void takers_tell(const struct takers *all, const struct handout *h, const char *cause, struct text *changes)
 {
 	for (size_t i = 0; i < h->count; i++) {

@@ -1,10 +1,10 @@
-/* handout.h - units for those who wait for a sku at an incoming place: the front of the line is read, what each gets is
- * decided, and that is written as steps of a transaction of whoever has the units. Background threads.
+/* handout.h - units for the orders that wait for a sku at an incoming location. The front of the queue is read, the
+ * units of each order are decided, and steps of the caller's transaction write them. Background threads.
  *
- * Whoever waits further in front comes first, piece by piece: a line that gets less than it asks for stands as two. An
- * order that somebody else has locked holds up those behind it, or is passed over: then its units are kept for it, and
- * those behind it get theirs. What was decided is written as it was read (`changed`), or all is undone: read anew then.
- */
+ * Orders are served in queue order, piece by piece: a line that gets less than it asks for is split in two. An order
+ * that another transaction has locked holds up the orders behind it, or is passed over: then its units are kept for it,
+ * and the orders behind it get theirs. All orders are written as they were read (`changed`), or all is undone: read
+ * anew then. */
 #ifndef JOBS_HANDOUT_H
 #define JOBS_HANDOUT_H
 
@@ -16,7 +16,7 @@ enum { HANDOUT_FIRST = 500, HANDOUT_MAX = 1000, HANDOUT_MIN = 16 };
 struct served {
 	struct reservation   *reservation;
 	const struct line    *line;   /* that waits .. */
-	const struct line    *beside; /* .. and the one of this sku that is at the other place already; NULL: none */
+	const struct line    *beside; /* .. and the one of this sku that is at the other location already; NULL: none */
 	const struct handout *handout;
 	int64_t               qty;
 };
@@ -24,14 +24,14 @@ struct served {
 /* Zero-initialised but for what is asked. One thread. */
 struct handout {
 	/* ---- asked */
-	uint32_t sku_id, from_id, to_id; /* the line; the place where the units are */
+	uint32_t sku_id, from_id, to_id; /* from_id: of the queue; to_id: of the units */
 	int64_t  units;                  /* to give, at most; 1 or more */
-	size_t   limit;                  /* orders at most; 0: HANDOUT_FIRST. Grows and falls by handout_done */
-	bool     passes;                 /* who is locked is passed over; false: those behind him wait, too */
+	size_t   orders_max;             /* 0: HANDOUT_FIRST. Grows and falls by handout_done */
+	bool     passes;                 /* a locked order is passed over; false: those behind it wait, too */
 	/* ---- found by handout_read */
 	size_t                 waiting; /* lines that were looked at; 0: nobody waits */
-	struct values          front;   /* their reservations, in the order of the line */
-	struct served         *list;    /* who gets something, in the order of the line */
+	struct values          front;   /* their reservations, in queue order */
+	struct served         *list;    /* the lines that get units, in queue order */
 	struct served        **by_id;   /* the same, in the order of locks */
 	size_t                 count;
 	int64_t                given;     /* units of all of them */
@@ -46,13 +46,13 @@ struct handout {
 };
 void handout_fini(struct handout *h);
 
-/* Reads the front of the line, and decides. What was found before is freed. Locks nothing. */
+/* Reads the front of the queue, and decides. What was found before is freed. Locks nothing. */
 enum db_result handout_read(struct db *db, struct catalogue *c, struct handout *h) MUST_CHECK;
-/* Several of other skus each, sorted by them, that are written together. Whoever waits for some of the skus is read,
- * written and told once. They end together (handout_fini). */
+/* Several of other skus each, sorted by them, that are written together. An order that waits for several of the skus is
+ * read, written and told once. They end together (handout_fini). */
 enum db_result handouts_read(struct db *db, struct catalogue *c, struct handout *list, size_t count) MUST_CHECK;
-/* Steps of a transaction that has entered (txn_enter with stamp_min, logs): the orders, their lines, their places in
- * the line, and the slots. The units leave `reserved` at `from`, for good (STOCK_SETTLE), or to `available` there
+/* Steps of a transaction that has entered (txn_enter with stamp_min, logs): the orders, their lines, their positions
+ * in the queue, and the slots. The units leave `reserved` at `from`, for good (STOCK_SETTLE), or to `available` there
  * (STOCK_GIVE_BACK). `taken` (summed; NULL: none): units that leave `available` at `to`, TXN_SHORT where a slot lacks
  * them. Appends an event for each order, of this cause (NULL: none). Behind it come movements and txn_log. */
 void handout_write(struct txn *t, const struct handout *h, enum statement from, const struct shares *taken,
@@ -62,7 +62,7 @@ void handouts_write(struct txn *t, const struct handout *list, size_t count, enu
                     struct text *changes);
 /* Tells what became of the transaction: more or fewer orders are read next. */
 void handout_done(struct handout *h, bool committed);
-/* Expires the holds that stood in the line past their time, in a transaction of their own. Undone: read anew. */
+/* Expires the holds that stood in the queue past their time, in a transaction of their own. Undone: read anew. */
 enum db_result handout_sweep(struct db *db, const struct handout *h) MUST_CHECK;
 
 #endif

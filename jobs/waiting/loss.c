@@ -21,7 +21,7 @@ enum {
 	PAUSE_US = 5000
 };
 
-/* An order in the line of those who have units. */
+/* An order in the queue of those that have units. */
 struct may_lose {
 	bool     held;
 	int64_t  since;
@@ -89,9 +89,9 @@ void loss_pick_give(struct loss_pick *p, struct op *movement)
 	op_renew(movement);
 }
 
-/* From the end of the line on. */
-static int line_end_order(bool held, int64_t since, uint64_t id, bool other_held, int64_t other_since,
-                          uint64_t other_id)
+/* From the end of the queue on. */
+static int queue_end_order(bool held, int64_t since, uint64_t id, bool other_held, int64_t other_since,
+                           uint64_t other_id)
 {
 	if (held != other_held)
 		return held ? -1 : 1;
@@ -104,7 +104,7 @@ static int may_lose_order(const void *a, const void *b)
 {
 	const struct may_lose *x = a, *y = b;
 
-	return line_end_order(x->held, x->since, x->reservation_id, y->held, y->since, y->reservation_id);
+	return queue_end_order(x->held, x->since, x->reservation_id, y->held, y->since, y->reservation_id);
 }
 
 static int want_order(const void *a, const void *b)
@@ -200,12 +200,12 @@ static int loser_order(const void *a, const void *b)
 	const struct reservation *x = ((const struct loser *)a)->reservation;
 	const struct reservation *y = ((const struct loser *)b)->reservation;
 
-	return line_end_order(x->state == HELD, since_of(x), x->reservation_id, y->state == HELD, since_of(y),
-	                      y->reservation_id);
+	return queue_end_order(x->state == HELD, since_of(x), x->reservation_id, y->state == HELD, since_of(y),
+	                       y->reservation_id);
 }
 
 /* The orders that may lose units. Where they would lose more lines than a movement takes, as many as tell so are
- * enough: from the end of the line on, spares among them. Thousands of large orders are not read to be refused. */
+ * enough: from the end of the queue on, spares among them. Thousands of large orders are not read to be refused. */
 static void losers_list(struct loss_pick *p, size_t spare, struct values *ids)
 {
 	struct may_lose *all;
@@ -230,7 +230,7 @@ static void losers_list(struct loss_pick *p, size_t spare, struct values *ids)
 }
 
 /* The orders as they are by now. Those that have ended or were claimed since the walk are missed: a replacement, say,
- * has the units now, and the walk may have passed its place. */
+ * has the units now, and the walk may have passed its position. */
 static enum db_result losers_read(struct db *db, struct catalogue *c, struct loss_pick *p, size_t spare)
 {
 	struct reservation_reader in = {.catalogue = c};

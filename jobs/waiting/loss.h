@@ -1,5 +1,5 @@
-/* loss.h - orders that may lose units which are not there: the end of the line of those who have them. Background
- * threads.
+/* loss.h - orders that may lose units which are not there: from the end of the queue of those that have them.
+ * Background threads.
  *
  * All live orders that no task has are walked over, in parts that no snapshot holds together: who moves meanwhile may
  * be missed, and whoever writes makes sure that those who were found are as they were read. */
@@ -10,7 +10,7 @@
 #include "engine/db/db.h"
 #include "engine/op.h"
 
-/* Units of a sku at a place that are to go. */
+/* Units of a sku at a location that are to go. */
 struct loss_want {
 	uint32_t         sku_id, location_id;
 	int64_t          needed;
@@ -24,7 +24,7 @@ struct loss_pick {
 	unsigned          pause_us;           /* ahead of the walk */
 	unsigned          walk;               /* the walk under way .. */
 	int64_t           after_at, after_id; /* .. has come so far */
-	struct loser     *losers;             /* found: from the end of the line on; owned */
+	struct loser     *losers;             /* found: from the end of the queue on; owned */
 	size_t            losers_count;
 	bool              missed; /* some of the walk had ended or were claimed when they were read */
 };

@@ -1,6 +1,6 @@
-/* pull.c - see pull.h. What becomes free becomes available as ever, so no writer that frees units knows of the line.
- * The lanes sell none of it meanwhile (stock_waited): it lies there until this chore has given it to those who wait, or
- * nobody waits any more. Several services do so side by side: what was written since it was read is read anew. */
+/* pull.c - see pull.h. What becomes free becomes available as ever, so no writer that frees units knows of the
+ * queue. The lanes sell none of it meanwhile (stock_waited): it lies there until this chore has given it to the queue,
+ * or no order waits any more. Several services do so side by side: what was written since it was read is read anew. */
 #include "jobs/waiting/pull.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
@@ -11,33 +11,33 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define CHORE "line"
+#define CHORE "line" /* its name in the log */
 
-/* PAUSE_MS: between two walks over the sums of promises; NEXT_MS: between two parts of one. REST_MS: where no place has
- * a line. TURN_MS: after so long the other chores have their turn. */
+/* PAUSE_MS: between two walks over the sums of promises; NEXT_MS: between two parts of one. REST_MS: where no location
+ * has a queue. TURN_MS: after so long the other chores have their turn. */
 enum { PAUSE_MS = 200, NEXT_MS = 20, REST_MS = 1000, TURN_MS = 200, PART = 5000, FOUND_MAX = 100, BLOCKED_US = 10000 };
 
 struct pull {
 	struct catalogue *catalogue;
-	struct values     places;  /* (location, location of its line) */
-	int64_t           version; /* of the places; -1: they were not read */
+	struct values     queues;  /* (location, location of its queue) */
+	int64_t           version; /* of the queues; -1: they were not read */
 	int64_t           from_id; /* the sku up to which the walk has come */
-	bool              left;    /* this walk has left units that somebody waits for */
-	bool              blocked; /* this turn has met somebody who is locked */
+	bool              left;    /* this walk has left units for which an order waits */
+	bool              blocked; /* this turn has met an order that is locked */
 	struct deferred   deferred;
 	struct handout    handout; /* of one sku after another; keeps how many orders go together */
 };
 
-/* Units of one sku that lie at one place. */
+/* Units of one sku that lie at one location, and the location of its queue. */
 struct found {
-	uint32_t sku_id, place_id, line_id;
+	uint32_t sku_id, location_id, queue_id;
 };
 struct founds {
 	struct found list[FOUND_MAX];
 	size_t       count;
 };
 
-static void place_read(void *arg, const struct db_row *row)
+static void queue_read(void *arg, const struct db_row *row)
 {
 	values_row(arg, V_INT(db_int(row, 0)), V_INT(db_int(row, 1)));
 }
@@ -54,20 +54,20 @@ static void found_read(void *arg, const struct db_row *row)
 		(struct found){(uint32_t)db_int(row, 0), (uint32_t)db_int(row, 1), (uint32_t)db_int(row, 2)};
 }
 
-static enum db_result places_read(struct pull *p, struct db *db)
+static enum db_result queues_read(struct pull *p, struct db *db)
 {
 	int64_t        version = 0;
 	enum db_result result = db_ask(db, PULL_VERSION, NULL, db_ints, &version);
 
 	if (result != DB_OK || version == p->version)
 		return result;
-	values_reset(&p->places);
-	result = db_ask(db, PULL_PLACES, NULL, place_read, &p->places);
+	values_reset(&p->queues);
+	result = db_ask(db, PULL_QUEUES, NULL, queue_read, &p->queues);
 	p->version = result == DB_OK ? version : -1;
 	return result;
 }
 
-/* ---- one sku at one place */
+/* ---- one sku at one location */
 
 struct slots {
 	struct handout *handout;
@@ -131,20 +131,21 @@ static enum db_result front_read(struct pull *p, struct db *db)
 	return result;
 }
 
-/* Gives units to the front of the line. *more: some were given, so there may be more to do. */
+/* Gives units to the front of the queue. *more: some were given, so there may be more to do. */
 static enum db_result front_serve(struct pull *p, struct db *db, const struct found *f, bool *more)
 {
 	struct handout  *h = &p->handout;
+	struct fill      at = {.sku = f->sku_id, .location = f->location_id};
 	struct slots     slots = {.handout = h};
 	enum txn_verdict verdict = TXN_DONE;
 	enum db_result   result;
 
 	*more = false;
 	h->sku_id = f->sku_id;
-	h->from_id = f->line_id;
-	h->to_id = f->place_id;
+	h->from_id = f->queue_id;
+	h->to_id = f->location_id;
 	h->units = 0;
-	result = db_ask(db, PULL_SLOTS, &(struct fill){.sku = f->sku_id, .location = f->place_id}, slot_read, &slots);
+	result = db_ask(db, PULL_SLOTS, &at, slot_read, &slots);
 	if (result == DB_OK && h->units > 0)
 		result = front_read(p, db);
 	if (result == DB_OK && h->units > 0 && h->lapsed_count > 0)
@@ -165,7 +166,7 @@ static enum db_result front_serve(struct pull *p, struct db *db, const struct fo
 /* All that there is to give, or what the time has room for. What fails does not stop those behind it. */
 static enum db_result one_serve(struct pull *p, struct db *db, const struct found *f, int64_t until_ms)
 {
-	struct giving  giving = {.sku_id = f->sku_id, .from_id = f->line_id, .to_id = f->place_id};
+	struct giving  giving = {.sku_id = f->sku_id, .from_id = f->queue_id, .to_id = f->location_id};
 	enum db_result result;
 	bool           more = false;
 
@@ -191,11 +192,11 @@ static enum db_result found_serve(struct pull *p, struct db *db, const struct fo
 	size_t         i = 0;
 
 	if (result == DB_OK)
-		result = places_read(p, db);
+		result = queues_read(p, db);
 	for (; result == DB_OK && i < found->count && version == p->version && clock_ms() < until_ms; i++)
 		result = one_serve(p, db, &found->list[i], until_ms);
 	if (version != p->version) {
-		*from_id = p->from_id; /* a place has changed: once more, in a moment */
+		*from_id = p->from_id; /* a location has changed: once more, in a moment */
 		p->left = true;
 	} else if (i < found->count || found->count == FOUND_MAX) {
 		*from_id = i ? found->list[i - 1].sku_id : p->from_id;
@@ -208,11 +209,11 @@ static enum db_result pull_turn(void *arg, struct db *db, int64_t *pause_ms)
 	struct pull   *p = arg;
 	struct founds  found = {.count = 0};
 	int64_t        until_ms = clock_ms() + TURN_MS, end = 0, next;
-	struct fill    fill = {.rows = &p->places, .from_id = p->from_id, .offset = PART, .limit = FOUND_MAX};
-	enum db_result result = places_read(p, db);
+	struct fill    fill = {.rows = &p->queues, .from_id = p->from_id, .offset = PART, .limit = FOUND_MAX};
+	enum db_result result = queues_read(p, db);
 
 	*pause_ms = REST_MS;
-	if (result != DB_OK || p->places.count == 0)
+	if (result != DB_OK || p->queues.count == 0)
 		return result;
 	result = db_ask(db, PULL_AHEAD, &fill, db_ints, &end);
 	fill.until_id = end ? end : UINT32_MAX;
@@ -249,7 +250,7 @@ void pull_free(struct pull *p)
 {
 	handout_fini(&p->handout);
 	deferred_fini(&p->deferred);
-	values_fini(&p->places);
+	values_fini(&p->queues);
 	free(p);
 }
 

@@ -1,6 +1,5 @@
-/* pull.h - the chore of a service that gives those who wait what becomes available at places with waits_at: in every
- * service, whatever its jobs are. A service of a database without such a place asks once a second whether there is one.
- */
+/* pull.h - the chore of a service that gives the queue the units that become available at locations with waits_at: in
+ * every service, whatever its jobs are. A service of a database without such a location asks for one once a second. */
 #ifndef JOBS_PULL_H
 #define JOBS_PULL_H
 

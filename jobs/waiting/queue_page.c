@@ -5,26 +5,26 @@
 
 #include <stdio.h>
 
-struct waiters {
-	struct line_waiter *list;
+struct page {
+	struct queue_order *list;
 	size_t              count, max;
 };
 
-static void waiter_read(void *arg, const struct db_row *row)
+static void order_read(void *arg, const struct db_row *row)
 {
-	struct waiters     *in = arg;
-	struct line_waiter *to;
+	struct page        *in = arg;
+	struct queue_order *to;
 
 	if (in->count == in->max) {
 		db_other(row);
 		return;
 	}
 	to = &in->list[in->count++];
-	*to = (struct line_waiter){.place = {.location_id = (uint32_t)db_int(row, 0),
-	                                     .held = db_int(row, 1) != 0,
-	                                     .waits_since = time_parse(row->col[2]),
-	                                     .first_id = (uint64_t)db_int(row, 3),
-	                                     .reservation_id = (uint64_t)db_int(row, 4)},
+	*to = (struct queue_order){.position = {.location_id = (uint32_t)db_int(row, 0),
+	                                        .held = db_int(row, 1) != 0,
+	                                        .waits_since = time_parse(row->col[2]),
+	                                        .first_id = (uint64_t)db_int(row, 3),
+	                                        .reservation_id = (uint64_t)db_int(row, 4)},
 	                           .qty = qty_read(row, 6),
 	                           .state = (enum reservation_state)db_int(row, 7)};
 	db_copy(row, 5, to->order_id, sizeof(to->order_id));
@@ -36,10 +36,10 @@ static void sku_read(void *arg, const struct db_row *row)
 	*(int64_t *)arg = db_int(row, 1);
 }
 
-enum db_result line_list(struct db *db, const char *sku, const char *location, const struct line_place *after,
-                         struct line_waiter *list, size_t max, size_t *count, enum outcome *outcome)
+enum db_result queue_page_read(struct db *db, const char *sku, const char *location, const struct queue_position *after,
+                               struct queue_order *list, size_t max, size_t *count, enum outcome *outcome)
 {
-	struct waiters      in = {.list = list, .max = max};
+	struct page         in = {.list = list, .max = max};
 	struct values       codes = {0};
 	struct location_row at = {.is = {.location_id = UINT32_MAX}};
 	int64_t             sku_id = 0;
@@ -62,7 +62,7 @@ enum db_result line_list(struct db *db, const char *sku, const char *location, c
 		                               .after_first = (int64_t)after->first_id,
 		                               .after_id = (int64_t)after->reservation_id,
 		                               .limit = (int64_t)max},
-		                waiter_read, &in);
+		                order_read, &in);
 	*count = in.count;
 	return result;
 }

@@ -1,5 +1,5 @@
-/* limits.c - see limits.h. */
-#include "engine/limits.h"
+/* sku_limits.c - see sku_limits.h. */
+#include "engine/sku_limits.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 
@@ -51,7 +51,7 @@ static enum db_result page_read(struct db *db, struct catalogue *c, bool *more)
 	return result;
 }
 
-enum db_result limits_read(struct db *db, struct catalogue *c)
+enum db_result sku_limits_read(struct db *db, struct catalogue *c)
 {
 	enum db_result result;
 	bool           more;
@@ -70,11 +70,11 @@ static void put_read(void *arg, const struct db_row *row)
 	put->per_customer = db_int(row, 1);
 }
 
-enum db_result limits_put(struct db *db, struct catalogue *c, void *arg)
+enum db_result sku_limits_put(struct db *db, struct catalogue *c, void *arg)
 {
 	struct sku_put *put = arg;
 	enum db_result  result =
 		db_ask(db, SKU_PUT, &(struct fill){.code = put->sku, .per_customer = put->wish}, put_read, put);
 
-	return result == DB_OK ? limits_read(db, c) : result;
+	return result == DB_OK ? sku_limits_read(db, c) : result;
 }

@@ -1,10 +1,10 @@
-/* limit.c - see limit.h.
+/* key_limit.c - see key_limit.h.
  *
  * The units are counted in the database at the start and every two seconds; in between this process adds the units that
  * it holds for the key and takes off those that it confirms or releases. The next count includes the work of other
  * processes and workers. A reservation that would pass the limit is not refused here: the lane looks whether it is
  * there already, and refuses it if it is new. */
-#include "api/limit.h"
+#include "api/key_limit.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "engine/loop.h"
@@ -21,7 +21,7 @@ enum {
 	POLL_MS = 100,
 };
 
-struct limit {
+struct key_limit {
 	struct keys      *keys;
 	struct engine    *engine;
 	struct loop      *loop;
@@ -56,7 +56,7 @@ static void op_judge(struct key *key, struct op *op)
 	key->flying += units;
 }
 
-void limit_begin(struct key *key, struct op *first)
+void key_limit_begin(struct key *key, struct op *first)
 {
 	for (struct op *op = first; op; op = op->next) {
 		op->key_id = key->line.key_id;
@@ -110,7 +110,7 @@ static struct key *key_by_number(const struct keys *k, uint32_t key_id)
 }
 
 /* Any key of a fitting role may end a hold; the units are given back to the key that made it. */
-void limit_end(struct limit *l, struct key *key, const struct op *op)
+void key_limit_end(struct key_limit *l, struct key *key, const struct op *op)
 {
 	const struct reservation *ended = hold_ended(op);
 	struct key               *holder;
@@ -146,7 +146,7 @@ static void count_take(struct keys *k, const struct key_count *count)
 
 static void limit_count_done(void *arg, struct op *op)
 {
-	struct limit           *l = arg;
+	struct key_limit       *l = arg;
 	const struct key_count *count = op->job.arg;
 	int64_t                 now_ms = clock_ms(), pause_ms = (now_ms - l->asked_ms) * COUNT_SHARE;
 
@@ -164,7 +164,7 @@ static void limit_count_done(void *arg, struct op *op)
 	op_free(op);
 }
 
-static struct key_count *count_new(const struct limit *l)
+static struct key_count *count_new(const struct key_limit *l)
 {
 	struct key_count *count = mem_alloc(sizeof(*count) + l->keys->count * sizeof(count->keys[0]));
 
@@ -186,7 +186,7 @@ static struct key_count *count_new(const struct limit *l)
 }
 
 /* Asks for a count, unless one is under way. Where the engine does not take it the next tick asks again. */
-static void limit_count(struct limit *l)
+static void limit_count(struct key_limit *l)
 {
 	struct op *op;
 
@@ -204,12 +204,12 @@ static void limit_count(struct limit *l)
 	l->anew = false;
 }
 
-struct limit *limit_open(struct keys *k, struct engine *e, struct loop *loop)
+struct key_limit *key_limit_open(struct keys *k, struct engine *e, struct loop *loop)
 {
-	struct limit *l = mem_alloc(sizeof(*l));
-	int64_t       until = clock_ms() + COUNT_WAIT_MS;
+	struct key_limit *l = mem_alloc(sizeof(*l));
+	int64_t           until = clock_ms() + COUNT_WAIT_MS;
 
-	*l = (struct limit){.keys = k, .engine = e, .loop = loop, .reads = k->reads, .anew = true};
+	*l = (struct key_limit){.keys = k, .engine = e, .loop = loop, .reads = k->reads, .anew = true};
 	limit_count(l);
 	while (l->counting && clock_ms() < until) {
 		struct pollfd p = {.fd = loop_fd(loop), .events = POLLIN};
@@ -220,7 +220,7 @@ struct limit *limit_open(struct keys *k, struct engine *e, struct loop *loop)
 	return l;
 }
 
-void limit_tick(struct limit *l)
+void key_limit_tick(struct key_limit *l)
 {
 	if (!l)
 		return;
@@ -233,7 +233,7 @@ void limit_tick(struct limit *l)
 		limit_count(l);
 }
 
-void limit_free(struct limit *l)
+void key_limit_free(struct key_limit *l)
 {
 	free(l);
 }
