@@ -74,27 +74,19 @@ struct loser {
 	struct reservation *reservation; /* owned */
 	bool                locked;      /* the lane's: it is as it was read, and nobody changes it meanwhile */
 };
-/* Units that an order loses, all of one line. */
-struct lost {
-	struct reservation *of;
-	const struct line  *line;   /* of it .. */
-	const struct line  *beside; /* .. and the one of this sku that waits at loss->to; NULL: none */
-	const struct loss  *loss;
-	int64_t             qty;
-};
 /* What one movement takes from orders. LOSERS_MAX: orders that lose units. LOST_MAX: lines of theirs that do. All of it
  * is one transaction of a lane: others waited 0.02 to 0.34 s for one of 4,000 to 5,000 lines, on two busy cores. */
 enum { LOSERS_MAX = 1000, LOST_MAX = 5000 };
 struct losses {
-	struct loss  *list; /* behind op_seal by sku and location */
-	size_t        count, max;
-	struct loser *losers; /* from the end of the queue on, as they were picked; none at first */
-	size_t        losers_count;
-	struct lost  *lost; /* the lane's, in that order; those of one order stand together */
-	size_t        lost_count, lost_max;
-	bool          missed; /* some that the pick found had ended or were claimed when they were read */
-	bool          passed; /* the lane's: some losers were passed over, were missed, or changed meanwhile */
-	unsigned      looks;  /* how often orders were picked */
+	struct loss       *list; /* behind op_seal by sku and location */
+	size_t             count, max;
+	struct loser      *losers; /* from the end of the queue on, as they were picked; none at first */
+	size_t             losers_count;
+	struct relocation *lost; /* the lane's, in that order; those of one order stand together */
+	size_t             lost_count, lost_max;
+	bool               missed; /* some that the pick found had ended or were claimed when they were read */
+	bool               passed; /* the lane's: some losers were passed over, were missed, or changed meanwhile */
+	unsigned           looks;  /* how often orders were picked */
 };
 
 enum { PARTS_MAX = 100 };

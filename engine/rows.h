@@ -83,6 +83,16 @@ int64_t reservations_as_read(struct values *rows, struct reservation *const *lis
 /* True: a task has one of these orders, as they were read. */
 bool reservations_claimed(struct reservation *const *list, size_t count);
 
+/* Promised units of an order that go to another location (engine/write/relocate.h). */
+struct relocation {
+	struct reservation    *of;
+	const struct line     *line;   /* of the order, which the units leave .. */
+	const struct line     *beside; /* .. and its line of the sku that is at `to` already; NULL: none */
+	const struct location *to;
+	int64_t                qty;
+	uint16_t               slot; /* at `to` */
+};
+
 /* A line of a transfer or an arrival: units of one sku that go from a location to another. */
 struct transfer {
 	const char            *sku_code, *from_code, *to_code;

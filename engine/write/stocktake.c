@@ -334,8 +334,8 @@ static void line_spread(struct lane *l, const struct op *op, const struct line *
 static void slots_lose(struct lane *l, const struct losses *losses, struct slot_rows *s)
 {
 	for (size_t i = 0; i < losses->lost_count; i++) {
-		const struct lost *lost = &losses->lost[i];
-		size_t             at = 0;
+		const struct relocation *lost = &losses->lost[i];
+		size_t                   at = 0;
 
 		while (at < s->count && !(row_is_of(&s->list[at], lost->line) && s->list[at].slot == lost->line->slot))
 			at++;

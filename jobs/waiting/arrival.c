@@ -98,48 +98,8 @@ static enum db_result commit(struct txn *t)
 	return result == DB_OK && verdict != TXN_DONE ? DB_RETRY : result;
 }
 
-static enum db_result serve(struct db *db, struct arrival *a, struct handout *h)
-{
-	const struct fill fill = fill_of(a, h->given, h->given);
-	struct text       changes = {0};
-	struct txn        t = {0};
-	enum db_result    result;
-
-	txn_begin(&t, db);
-	txn_enter(&t, h->stamp_min, true);
-	lower(&t, fill);
-	handout_write(&t, h, STOCK_SETTLE, NULL, a->movement_id, &changes);
-	move(&t, &fill);
-	txn_log(&t, &changes);
-	result = commit(&t);
-	text_fini(&changes);
-	handout_done(h, result == DB_OK);
-	if (result == DB_OK)
-		a->left -= h->given;
-	return result;
-}
-
-/* ---- several skus together */
-
-/* It is left alone for a while, or damaged: none is left. */
-static bool is_left_out(const struct arrivals *all, const struct arrival *a)
-{
-	return a->left < 1 ||
-	       deferred_is(&all->deferred, &(struct giving){a->movement_no, sku_id(a->sku), a->from_id, a->to_id});
-}
-
-/* The arrivals from number `first` on that are handed out together: of one movement, each of another sku. */
-static size_t group_count(const struct arrivals *all, size_t first)
-{
-	size_t end = first + 1;
-
-	while (end < all->count && all->list[end].movement_no == all->list[first].movement_no &&
-	       sku_id(all->list[end].sku) > sku_id(all->list[end - 1].sku) && !is_left_out(all, &all->list[end]))
-		end++;
-	return end - first;
-}
-
-static enum db_result group_write(struct db *db, struct arrival *list, const struct handout *h, size_t count)
+/* Of one movement, each of another sku. */
+static enum db_result serve(struct db *db, struct arrival *list, const struct handout *h, size_t count)
 {
 	struct text    changes = {0};
 	struct txn     t = {0};
@@ -168,6 +128,26 @@ static enum db_result group_write(struct db *db, struct arrival *list, const str
 	return result;
 }
 
+/* ---- several skus together */
+
+/* It is left alone for a while, or damaged: none is left. */
+static bool is_left_out(const struct arrivals *all, const struct arrival *a)
+{
+	return a->left < 1 ||
+	       deferred_is(&all->deferred, &(struct giving){a->movement_no, sku_id(a->sku), a->from_id, a->to_id});
+}
+
+/* The arrivals from number `first` on that are handed out together: of one movement, each of another sku. */
+static size_t group_count(const struct arrivals *all, size_t first)
+{
+	size_t end = first + 1;
+
+	while (end < all->count && all->list[end].movement_no == all->list[first].movement_no &&
+	       sku_id(all->list[end].sku) > sku_id(all->list[end - 1].sku) && !is_left_out(all, &all->list[end]))
+		end++;
+	return end - first;
+}
+
 static enum db_result group_serve(struct db *db, struct catalogue *c, struct arrival *list, size_t count, bool *moved)
 {
 	struct handout *h = mem_alloc(count * sizeof(*h));
@@ -184,7 +164,7 @@ static enum db_result group_serve(struct db *db, struct catalogue *c, struct arr
 	for (size_t i = 0; i < count; i++)
 		served += h[i].count;
 	if (result == DB_OK && served > 0) {
-		result = group_write(db, list, h, count);
+		result = serve(db, list, h, count);
 		*moved |= result == DB_OK;
 	}
 	for (size_t i = 0; i < count; i++)
@@ -310,7 +290,8 @@ static enum db_result step(struct db *db, struct catalogue *c, struct arrival *a
 		*moved |= result == DB_OK;
 	}
 	if (result == DB_OK && h->count > 0) {
-		result = serve(db, a, h);
+		result = serve(db, a, h, 1);
+		handout_done(h, result == DB_OK);
 		*moved |= result == DB_OK;
 	} else if (result == DB_OK && h->waiting == 0) {
 		result = rest_sell(db, c, a);

@@ -12,15 +12,6 @@
 
 enum { HANDOUT_FIRST = 500, HANDOUT_MAX = 1000, HANDOUT_MIN = 16 };
 
-/* What one line gets. */
-struct served {
-	struct reservation   *reservation;
-	const struct line    *line;   /* that waits .. */
-	const struct line    *beside; /* .. and the one of this sku that is at the other location already; NULL: none */
-	const struct handout *handout;
-	int64_t               qty;
-};
-
 /* Zero-initialised but for what is asked. One thread. */
 struct handout {
 	/* ---- asked */
@@ -28,11 +19,12 @@ struct handout {
 	int64_t  units;                  /* to give, at most; 1 or more */
 	size_t   orders_max;             /* 0: HANDOUT_FIRST. Grows and falls by handout_done */
 	bool     passes;                 /* a locked order is passed over; false: those behind it wait, too */
+	const struct shares
+		*taken; /* units that leave `available` at `to`, summed: TXN_SHORT where a slot lacks them */
 	/* ---- found by handout_read */
 	size_t                 waiting; /* lines that were looked at; 0: nobody waits */
 	struct values          front;   /* their reservations, in queue order */
-	struct served         *list;    /* the lines that get units, in queue order */
-	struct served        **by_id;   /* the same, in the order of locks */
+	struct relocation     *list;    /* the lines that get units, in queue order */
 	size_t                 count;
 	int64_t                given;     /* units of all of them */
 	int64_t                stamp_min; /* for txn_enter */
@@ -52,12 +44,9 @@ enum db_result handout_read(struct db *db, struct catalogue *c, struct handout *
  * read, written and told once. They end together (handout_fini). */
 enum db_result handouts_read(struct db *db, struct catalogue *c, struct handout *list, size_t count) MUST_CHECK;
 /* Steps of a transaction that has entered (txn_enter with stamp_min, logs): the orders, their lines, their positions
- * in the queue, and the slots. The units leave `reserved` at `from`, for good (STOCK_SETTLE), or to `available` there
- * (STOCK_GIVE_BACK). `taken` (summed; NULL: none): units that leave `available` at `to`, TXN_SHORT where a slot lacks
- * them. Appends an event for each order, of this cause (NULL: none). Behind it come movements and txn_log. */
-void handout_write(struct txn *t, const struct handout *h, enum statement from, const struct shares *taken,
-                   const char *cause, struct text *changes);
-/* The same of several, one of which at least gives something, without `taken`. */
+ * in the queue, and the slots. One of the list at least gives something. The units leave `reserved` at `from`, for good
+ * (STOCK_SETTLE), or to `available` there (STOCK_GIVE_BACK). Appends an event for each order, of this cause (NULL:
+ * none). Behind it come movements and txn_log. */
 void handouts_write(struct txn *t, const struct handout *list, size_t count, enum statement from, const char *cause,
                     struct text *changes);
 /* Tells what became of the transaction: more or fewer orders are read next. */

@@ -96,19 +96,20 @@ static void slots_take(struct shares *slots, int64_t given)
 	slots->count = kept;
 }
 
-static enum db_result given_write(struct db *db, const struct handout *h, struct shares *slots,
-                                  enum txn_verdict *verdict)
+static enum db_result given_write(struct db *db, struct handout *h, struct shares *slots, enum txn_verdict *verdict)
 {
 	struct txn     t = {0};
 	struct text    changes = {0};
 	enum db_result result;
 
 	slots_take(slots, h->given);
+	h->taken = slots;
 	txn_begin(&t, db);
 	txn_enter(&t, h->stamp_min, true);
-	handout_write(&t, h, STOCK_GIVE_BACK, slots, NULL, &changes);
+	handouts_write(&t, h, 1, STOCK_GIVE_BACK, NULL, &changes);
 	txn_log(&t, &changes);
 	result = txn_commit(&t, verdict);
+	h->taken = NULL;
 	text_fini(&changes);
 	return result;
 }
