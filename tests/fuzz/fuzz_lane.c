@@ -57,7 +57,7 @@ static struct op *move(unsigned how)
 	for (size_t i = 0; i < 2; i++) {
 		op_line(op, skus[i], 1, NULL, 0, op->move.kind == ADJUSTMENT ? -2 : 2)->expected = -1;
 		if (op->move.kind == STOCKTAKE)
-			op_counted(op, how & 64 ? 1795000000000 : 0);
+			op_counted(op, -1, how & 64 ? 1795000000000 : 0);
 		if (kind > 3)
 			op_lose(op, NULL, 0);
 	}
@@ -87,7 +87,8 @@ static struct op *make(unsigned what, unsigned how)
 	what %= 2 + LENGTH(kinds);
 	op = what == 0 ? reserve(how) : what == 1 ? move(how) : change(kinds[what - 2], how);
 	snprintf(op->id, sizeof(op->id), "%s%u", op_trait(op)->of_movement ? "M" : "R", what);
-	op_seal(op, NULL);
+	if (op_trait(op)->makes)
+		op_seal(op, NULL);
 	return op;
 }
 
