@@ -1,4 +1,4 @@
-/* keys.c - see keys.h. The units that keys hold are in limit.c. */
+/* keys.c - see keys.h. The units that keys hold are in key_limit.c. */
 #include "api/keys.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"

@@ -25,7 +25,7 @@ struct key {
 	char            name[ID_MAX + 1]; /* as line.name, but written once: any thread may read it */
 	bool            active;
 	int64_t         next_ns; /* the limit of requests: time at which the bucket is full again, clock_us * 1000 */
-	/* ---- of the limit of units; see limit.c */
+	/* ---- of the limit of units; see key_limit.c */
 	bool    counted;     /* `held` has been read from the database since the key has a limit */
 	int64_t held;        /* units, as the last count found them */
 	int64_t grown;       /* units that this process has held for the key since that count was asked for */

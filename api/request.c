@@ -1,7 +1,7 @@
 /* request.c - see request.h. Every answer of the service, whatever its call, goes through reply_as, and every header of
  * it through head_write, but for 100 Continue (connection.c). */
 #include "api/request.h"
-#include "api/limit.h"
+#include "api/key_limit.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
 #include "engine/base/log.h"
@@ -278,7 +278,7 @@ static void request_op_done(void *arg, struct op *op)
 	assert(!op->ended && r->ops_left > 0);
 	op->ended = true;
 	if (r->key)
-		limit_end(r->all->limit, r->key, op);
+		key_limit_end(r->all->key_limit, r->key, op);
 	r->ops_left--;
 	if (r->ops_left > 0)
 		return;
@@ -316,7 +316,7 @@ static void ops_busy(struct request *r, struct op *first, bool fit)
 		r->ops_left--;
 		busy_count(fit ? full : BUSY_BUFFERS_FULL, op->id[0] ? op->id : r->id);
 		if (r->key)
-			limit_end(r->all->limit, r->key, op);
+			key_limit_end(r->all->key_limit, r->key, op);
 	}
 }
 
@@ -339,7 +339,7 @@ static bool request_opened(struct request *r, struct op *first, void (*answer)(s
 		return false;
 	}
 	if (r->key)
-		limit_begin(r->key, first);
+		key_limit_begin(r->key, first);
 	if (ops_fit(r))
 		return true;
 	request_busy(r, first, false);

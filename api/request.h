@@ -18,7 +18,7 @@
 struct access_note;
 struct activity;
 struct event;
-struct limit;
+struct key_limit;
 struct webhook_options;
 
 enum { REQUEST_DEADLINE_MS = 10500 }; /* a little longer than the lanes try by themselves */
@@ -39,8 +39,8 @@ struct requests {
 	struct event  *wake; /* made active by a start: operations begin behind all sockets that have bytes; NULL:
 	                        the owner begins them */
 	struct connections           *connections;
-	struct keys                  *keys;  /* NULL: every call is let in */
-	struct limit                 *limit; /* NULL: without keys */
+	struct keys                  *keys;      /* NULL: every call is let in */
+	struct key_limit             *key_limit; /* NULL: without keys */
 	struct activity              *activity;
 	const char                   *public_hosts; /* see service.h */
 	const struct webhook_options *webhooks;

@@ -6,7 +6,7 @@
 #include "api/activity.h"
 #include "api/http/listen.h"
 #include "api/http/tls.h"
-#include "api/limit.h"
+#include "api/key_limit.h"
 #include "api/notify.h"
 #include "api/request.h"
 #include "api/route.h"
@@ -127,7 +127,7 @@ static void ticked(evutil_socket_t fd, short what, void *arg)
 	connections_tick(s->requests.connections);
 	requests_tick(&s->requests);
 	activity_tick(&s->requests);
-	limit_tick(s->requests.limit);
+	key_limit_tick(s->requests.key_limit);
 	notify_alive();
 	if (draining && s->requests.waiting_count == 0 && connections_moving(s->requests.connections) == 0)
 		s->quiet_ticks++;
@@ -259,7 +259,7 @@ struct service *service_open(const struct service_options *options, struct engin
 	activity_tick(&s->requests);
 	events_watch(s);
 	if (options->keys)
-		s->requests.limit = limit_open(options->keys, e, s->requests.loop);
+		s->requests.key_limit = key_limit_open(options->keys, e, s->requests.loop);
 	return s;
 }
 
@@ -288,7 +288,7 @@ void service_free(struct service *s)
 	loop_run(s->requests.loop);
 	assert(s->requests.count == 0);
 	loop_free(s->requests.loop);
-	limit_free(s->requests.limit);
+	key_limit_free(s->requests.key_limit);
 	requests_fini(&s->requests);
 	free(s->requests.activity);
 	free(s);

@@ -169,7 +169,7 @@ static void row_read(void *arg, const struct db_row *row)
 		line_end(x);
 		text_bytes(&x->line, x->next.data, x->next.len);
 		x->tail = tail;
-		x->promised = x->table->sums && db_int(row, 2) == PLACE_INCOMING;
+		x->promised = x->table->sums && db_int(row, 2) == LOCATION_INCOMING;
 	}
 	for (unsigned i = 0; i < x->table->units; i++)
 		units_add(&x->units[i], row, first + i);

@@ -1,5 +1,5 @@
 -- Exports: pages in the order of a primary key or of the codes, each a read of its own. Rows of one thing stand
--- together, and C sums those of one place.
+-- together, and C sums those of one location.
 
 -- name: export_stock
 -- A page of skus by code, each with its slots: (sku, location, kind, available, reserved). A sku that was never stocked

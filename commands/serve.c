@@ -20,10 +20,10 @@
 #include "engine/log/keeping.h"
 #include "jobs/jobs.h"
 #include "jobs/levels/watch.h"
-#include "jobs/locations/arrival.h"
-#include "jobs/locations/pull.h"
 #include "jobs/pause.h"
 #include "jobs/stop.h"
+#include "jobs/waiting/arrival.h"
+#include "jobs/waiting/pull.h"
 #include "jobs/webhooks/ping.h"
 #include "schema/migrate.h"
 

@@ -44,7 +44,7 @@ bool    catalogue_locations_same(struct catalogue *c, int64_t asked, int64_t ver
 void    catalogue_locations_enter(struct catalogue *c, int64_t asked, int64_t version, const struct location *list,
                                   size_t count);
 
-/* Limits of skus, as far as their changes are numbered (limits.sql). */
+/* Limits of skus, as far as their changes are numbered (sku_limits.sql). */
 struct sku_limit {
 	struct sku *sku;
 	int64_t     per_customer; /* 0: none */

@@ -23,7 +23,7 @@ enum location_kind location_kind(const struct location *l)
 
 bool location_sells(const struct location *l)
 {
-	return location_kind(l) == PLACE_STOCK;
+	return location_kind(l) == LOCATION_STOCK;
 }
 
 uint32_t location_waits_at(const struct location *l)
@@ -35,7 +35,7 @@ uint32_t location_waits_at(const struct location *l)
 
 bool location_in_house(const struct location *l)
 {
-	return location_kind(l) != PLACE_INCOMING;
+	return location_kind(l) != LOCATION_INCOMING;
 }
 
 static int code_order(const void *a, const void *b)

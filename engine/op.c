@@ -234,13 +234,13 @@ struct choice *op_choice(struct op *op, const char *sku, size_t sku_len, int64_t
 	return choice;
 }
 
-void op_place(struct op *op, struct choice *choice, const char *location, size_t location_len)
+void op_choice_add(struct op *op, struct choice *choice, const char *location, size_t location_len)
 {
 	struct line *line = &op->lines[op->lines_count++];
 
-	assert(op->lines_count <= op->lines_max && choice->places < PLACES_MAX);
+	assert(op->lines_count <= op->lines_max && choice->count < CHOICE_MAX);
 	line->sku_code = choice->sku_code;
-	line->location_code = choice->location_code[choice->places++] = op_text(op, location, location_len);
+	line->location_code = choice->location_code[choice->count++] = op_text(op, location, location_len);
 	line->expected = -1;
 }
 
@@ -322,7 +322,7 @@ static void choices_seal(struct op *op)
 {
 	qsort(op->choices, op->choices_count, sizeof(op->choices[0]), choice_order);
 	for (size_t i = 0; i < op->choices_count; i++)
-		for (size_t k = 0; k < op->choices[i].places; k++) {
+		for (size_t k = 0; k < op->choices[i].count; k++) {
 			struct choice *choice = &op->choices[i];
 
 			choice->line[k] = (uint16_t)line_place(op, choice->sku_code, choice->location_code[k]);
@@ -363,7 +363,7 @@ static void print_other(struct text *t, const char *word, const char *code)
 	print_string(t, code);
 }
 
-/* No code has the byte before the word, so that no line prints alike and the places of a choice end there. */
+/* No code has the byte before the word, so that no line prints alike and the locations of a choice end there. */
 static void print_choice(struct text *t, const struct choice *choice)
 {
 	print_string(t, NULL);
@@ -371,7 +371,7 @@ static void print_choice(struct text *t, const struct choice *choice)
 	print_string(t, choice->sku_code);
 	text_int(t, choice->qty);
 	text_char(t, ' ');
-	for (size_t i = 0; i < choice->places; i++)
+	for (size_t i = 0; i < choice->count; i++)
 		print_string(t, choice->location_code[i]);
 }
 

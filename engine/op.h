@@ -43,7 +43,7 @@ struct reserve { /* OP_RESERVE */
 	int64_t           room;        /* .. and may hold so many more; 0 or more */
 	int64_t           held_units;  /* units that count against the key's limit until the answer; 0: none */
 	int64_t           ship_after;  /* no claim takes it before; 0: at once */
-	int64_t           waits_since; /* the place in the line that is told; 0: none */
+	int64_t           waits_since; /* given by an admin: the order's position in the queue; 0: none */
 };
 
 /* More of a line of a count. */
@@ -70,26 +70,18 @@ struct loser {
 	struct reservation *reservation; /* owned */
 	bool                locked;      /* the lane's: it is as it was read, and nobody changes it meanwhile */
 };
-/* Units that an order loses, all of one line. */
-struct lost {
-	struct reservation *of;
-	const struct line  *line;   /* of it .. */
-	const struct line  *beside; /* .. and the one of this sku that waits at loss->to; NULL: none */
-	const struct loss  *loss;
-	int64_t             qty;
-};
 /* What one movement takes from orders. LOSERS_MAX: orders that lose units. LOST_MAX: lines of theirs that do. All of it
  * is one transaction of a lane: others waited 0.02 to 0.34 s for one of 4,000 to 5,000 lines, on two busy cores. */
 enum { LOSERS_MAX = 1000, LOST_MAX = 5000 };
 struct losses {
-	struct loser *losers; /* from the end of the line on, as they were picked; none at first */
-	size_t        losers_count;
-	struct lost  *lost; /* the lane's, in that order; those of one order stand together */
-	size_t        lost_count, lost_max;
-	bool          missed; /* some that the pick found had ended or were claimed when they were read */
-	bool          passed; /* the lane's: some losers were passed over, were missed, or changed meanwhile */
-	unsigned      looks;  /* how often orders were picked */
-	struct loss   of[];   /* room for one of each line */
+	struct loser      *losers; /* from the end of the queue on, as they were picked; none at first */
+	size_t             losers_count;
+	struct relocation *lost; /* the lane's, in that order; those of one order stand together */
+	size_t             lost_count, lost_max;
+	bool               missed; /* some that the pick found had ended or were claimed when they were read */
+	bool               passed; /* the lane's: some losers were passed over, were missed, or changed meanwhile */
+	unsigned           looks;  /* how often orders were picked */
+	struct loss        of[];   /* room for one of each line */
 };
 
 enum { PARTS_MAX = 100 };
@@ -225,21 +217,21 @@ struct follow {                        /* OP_FOLLOW: events behind a place of th
 	bool                gives_way; /* the answer: the wait ended because somebody else needs the place */
 };
 
-/* A line of a reservation that names several places. Each of them is also a line of the op, with the units that plain
- * lines ask for there: 0 where there are none. */
-enum { PLACES_MAX = 16 };
+/* A line of a reservation that names several locations. Each of them is also a line of the op, with the units that
+ * plain lines ask for there: 0 where there are none. */
+enum { CHOICE_MAX = 16 };
 struct choice {
 	const char *sku_code;                  /* text of the op */
-	const char *location_code[PLACES_MAX]; /* text of the op, in the order in which units are looked for */
+	const char *location_code[CHOICE_MAX]; /* text of the op, in the order in which units are looked for */
 	int64_t     qty;                       /* units asked for */
 	int64_t     wanted;                    /* the lane's: units that the limit of a customer leaves, qty at most */
 	int64_t     granted;                   /* units held, wherever */
-	int64_t     available;                 /* the most at one place, or the sum where the line may be split */
-	uint16_t    line[PLACES_MAX];          /* op_seal: the lines of the places */
-	uint8_t     places;
-	bool        may_split; /* piece by piece; otherwise all units are of one place */
-	bool        fault;     /* this line is why the operation was refused */
-	bool        limited;   /* the limit of a customer is why less was granted */
+	int64_t     available;                 /* the most at one location, or the sum where the line may be split */
+	uint16_t    line[CHOICE_MAX];          /* op_seal: the lines of the locations */
+	uint8_t     count;                     /* locations */
+	bool        may_split;                 /* piece by piece; otherwise all units are of one location */
+	bool        fault;                     /* this line is why the operation was refused */
+	bool        limited;                   /* the limit of a customer is why less was granted */
 };
 
 struct loop;
@@ -351,9 +343,9 @@ void op_unread(struct op *op);
 void op_renew(struct op *op);
 /* Room for so many choices, of text_size: sizeof(struct choice) each. Before the first text. */
 void op_choices(struct op *op, size_t max);
-/* Adds a choice and, with op_place, its places, each of which takes one of lines_max. */
+/* Adds a choice and, with op_choice_add, its locations, each of which takes one of lines_max. */
 struct choice *op_choice(struct op *op, const char *sku, size_t sku_len, int64_t qty, bool may_split);
-void           op_place(struct op *op, struct choice *choice, const char *location, size_t location_len);
+void           op_choice_add(struct op *op, struct choice *choice, const char *location, size_t location_len);
 /* Sorts the lines, sums equal ones, sorts choices by sku, takes the fingerprint. Before engine_start of a reservation
  * or movement. *twins (may be NULL): how many lines named a sku and location that stood there before. */
 void op_seal(struct op *op, size_t *twins);

@@ -110,7 +110,7 @@ INSERT INTO reservation_note (reservation_id, reference, replaced_by, customer, 
 -- name: reservation_ship_after (never_waits)
 -- New reservations that no claim takes before a time. Rows: (reservation_id, ms since 1970).
 UPDATE (SELECT id, TIMESTAMP'1970-01-01 00:00:00' + INTERVAL ms * 1000 MICROSECOND AS ship_after
-          FROM (SELECT 0 AS id, 0 AS ms UNION ALL VALUES {rows}) told) later
+          FROM (SELECT 0 AS id, 0 AS ms UNION ALL VALUES {rows}) given) later
   STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = later.id
    SET r.ship_after = later.ship_after,
        r.task_id = IF(r.state = {confirmed} AND later.ship_after > @t, 0, NULL),
@@ -165,7 +165,7 @@ UPDATE reservation FORCE INDEX (PRIMARY) SET state = {released}, changed = @s, r
 
 -- name: reservation_release_from
 -- Releases from {state}, confirmed or buried, also while a worker has claimed the order: the task's number stays, and
--- the worker is told that the order is lost.
+-- the worker is given that the order is lost.
 UPDATE reservation FORCE INDEX (PRIMARY) SET state = {released}, changed = @s, released_at = @t
  WHERE {as_read} AND state = {state};
 
@@ -285,9 +285,9 @@ INSERT INTO reservation_returned (reservation_id, sku_id, units)
     ON DUPLICATE KEY UPDATE units = reservation_returned.units;
 
 -- name: returned_add (never_waits)
--- The guard of what came back: no more than was settled of this sku, over all places, and of an order that is settled
--- and there. Judged here by what stands under the lock, so two returns of one order queue, and neither is undone where
--- both fit. The count is 2 for each row that was raised, 0 for one that may not be.
+-- The guard of returned units: no more than were settled of this sku, over all locations, and of an order that is
+-- settled and there. Judged here by what stands under the lock, so two returns of one order queue, and neither is
+-- undone where both fit. The count is 2 for each row that was raised, 0 for one that may not be.
 INSERT INTO reservation_returned (reservation_id, sku_id, units)
   {back}
   SELECT b.reservation_id, b.sku_id, o.units + b.units

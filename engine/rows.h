@@ -60,7 +60,7 @@ struct line {
 	union {
 		int64_t expected; /* of a movement that HAS_ENDS: units that leave; of others -1 */
 		int64_t returned; /* of a settled order, or where more comes back than may: units of the sku, at all
-		                     places, that came back; the first line of a sku tells */
+		                     locations, that came back; the first line of a sku tells */
 		struct counted *count; /* of a movement that is COUNTED: op.h */
 	};
 	struct loss *loss; /* promised units are taken, too: op.h; NULL: none are */
@@ -99,6 +99,16 @@ void                reservations_free(struct reservation **list, size_t count);
 int64_t reservations_as_read(struct values *rows, struct reservation *const *list, size_t count);
 /* True: a task has one of these orders, as they were read. */
 bool reservations_claimed(struct reservation *const *list, size_t count);
+
+/* Promised units of an order that go to another location (engine/write/relocate.h). */
+struct relocation {
+	struct reservation    *of;
+	const struct line     *line;   /* of the order, which the units leave .. */
+	const struct line     *beside; /* .. and its line of the sku that is at `to` already; NULL: none */
+	const struct location *to;
+	int64_t                qty;
+	uint16_t               slot; /* at `to` */
+};
 
 /* A line of a transfer or an arrival: units of one sku that go from a location to another. */
 struct transfer {

@@ -39,7 +39,7 @@ INSERT IGNORE INTO location (code) VALUES {rows};
 
 -- name: stock_balance
 -- A lane's view of the balances: units in its own slot and in all slots, whether its own row exists, and the number of
--- slots; at a place with a line whether somebody waits. Rows: (sku, location, the location of the line or 0).
+-- slots; at a location with a queue whether an order waits. Rows: (sku, location, that of the queue or 0).
 WITH want(sku_id, location_id, waits_at) AS (VALUES {rows})
 SELECT s.sku_id, s.location_id, SUM(IF(s.slot = {slot}, s.available, 0)), SUM(s.available), MAX(s.slot = {slot}),
        COUNT(*), MAX(IF(want.waits_at = 0, 0, EXISTS (
@@ -50,7 +50,7 @@ SELECT s.sku_id, s.location_id, SUM(IF(s.slot = {slot}, s.available, 0)), SUM(s.
  GROUP BY s.sku_id, s.location_id;
 
 -- name: stock_totals
--- The totals of the skus {list}, by location, what is said of each, and whether its line gets what is available.
+-- The totals of the skus {list}, by location, what is said of each, and whether its queue gets what is available.
 SELECT t.sku_id, t.location_id, t.available, t.reserved, o.kind, o.expected_at,
        IF({for_sale} AND o.waits_at > 0, EXISTS (
          SELECT 1 FROM waiting_line w FORCE INDEX (line)
@@ -68,13 +68,13 @@ SELECT sku_id, location_id, slot, available, reserved
  ORDER BY sku_id, location_id, slot FOR UPDATE;
 
 -- name: counted_enter
--- What every count writes before it locks a slot, and the time for which the latest count of the place stands: that of
--- this one, unless one of a later time was there. A count of now knows better than a clock that was ahead. Whoever is
--- refused undoes it. Rows: (sku, location, ms since 1970; 0: now), sorted.
+-- Every count writes this before it locks a slot: the time for which the latest count of the location stands, its own
+-- unless one of a later time was there. A count of now knows better than a clock that was ahead. A refused count undoes
+-- it. Rows: (sku, location, ms since 1970; 0: now), sorted.
 INSERT INTO stock_counted (sku_id, location_id, counts, counted_at)
-  WITH told(sku_id, location_id, ms) AS (VALUES {rows})
+  WITH given(sku_id, location_id, ms) AS (VALUES {rows})
   SELECT sku_id, location_id, 1, IF(ms = 0, @t, TIMESTAMP'1970-01-01 00:00:00' + INTERVAL ms * 1000 MICROSECOND)
-    FROM told
+    FROM given
   ON DUPLICATE KEY UPDATE counts = stock_counted.counts + 1,
                           counted_at = IF(VALUES(counted_at) = @t AND stock_counted.counted_at > {soon}, @t,
                                           GREATEST(stock_counted.counted_at, VALUES(counted_at)))
@@ -157,8 +157,8 @@ SELECT COUNT(*) FROM (
    GROUP BY sku_id HAVING SUM(available + reserved) > {total_max}) totals;
 
 -- name: stock_waited (never_waits)
--- Whether somebody waits whose turn comes before those who ask: a row is one too many. Behind the deduction, so that a
--- unit that became free is seen with everybody who waited by then. Rows: (sku, location of the line).
+-- Whether an order waits that comes before those of the batch: a row is one too many. Behind the deduction, so that a
+-- unit that became free is seen with every order that waited by then. Rows: (sku, location of the queue).
 WITH want(sku_id, location_id) AS (VALUES {rows})
 SELECT 1 FROM want STRAIGHT_JOIN waiting_line w FORCE INDEX (line)
     ON w.sku_id = want.sku_id AND w.location_id = want.location_id LIMIT 1;

@@ -11,8 +11,8 @@
 #include "engine/base/memory.h"
 #include "engine/db/retry.h"
 #include "engine/log/event.h"
-#include "engine/waiting.h"
 #include "engine/write/shares.h"
+#include "engine/write/waiting.h"
 
 #include <stdlib.h>
 #include <string.h>

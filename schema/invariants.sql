@@ -134,8 +134,8 @@ SELECT h.movement_id, k.code AS sku, a.writer_id, a.due_at
  WHERE a.due_at > {soon} AND a.movement_no BETWEEN {from_id} AND {until_id};
 
 -- name: backorder_is_moved (by_movement)
--- Units that orders lost by a count or an adjustment are among those that it took from their place, and were promised
--- anew where these orders wait. An adjustment may have brought more there.
+-- Units that orders lost by a count or an adjustment are among those that it took from their location, and were
+-- promised anew where these orders wait. An adjustment may have brought more there.
 SELECT h.movement_id, k.code AS sku, o.code AS location, d.side, d.lost, d.moved
   FROM (SELECT b.movement_no, b.sku_id, b.location_id, 'from' AS side, SUM(b.qty) AS lost, MIN(b.qty) AS least,
                (SELECT -COALESCE(SUM(l.qty), 0) FROM movement_line l FORCE INDEX (PRIMARY)
@@ -341,10 +341,10 @@ SELECT r.order_id, r.task_id, r.due_at FROM reservation r FORCE INDEX (PRIMARY)
        AND r.reservation_id BETWEEN {from_id} AND {until_id} AND {is_of_sku};
 
 -- name: waits_in_its_place (by_reservation)
--- A line waits since the time that was told for its order, otherwise since the confirmation, a held one since it was
--- made. What replaces another, or was split off, may have the place of the line it comes from: `first_id` says whose. A
--- replacement of before told places were noted anew has no note. Of a time that a reaper has set, because a clock was
--- ahead, nobody knows more.
+-- A line waits since the time that was given for its order, otherwise since the confirmation, a held one since it was
+-- made. A line that replaces another one, or was split off, may have the position of the line it comes from: `first_id`
+-- says which. A replacement of before given times were noted anew has no note. Of a time that a reaper has set, because
+-- a clock was ahead, nothing more is known.
 SELECT r.order_id, k.code AS sku, o.code AS location, w.waits_since, w.first_id, w.told, e.waits_since AS place_told,
        w.reservation_id
   FROM waiting_line w FORCE INDEX (PRIMARY)
@@ -421,7 +421,7 @@ SELECT r.order_id, e.replaced_by, e.replaces, o.order_id, n.replaced_by, n.repla
 
 -- name: split_conserves (by_reservation)
 -- A reservation that was split has, of each sku at each location, what it had before less all that left it. Of one
--- whose lines have gone to other places since nobody knows where a split has found them.
+-- whose lines have gone to other locations since nobody knows where a split has found them.
 SELECT r.order_id, k.code AS sku, o.code AS location, MAX(s.units_before) AS units_before, SUM(s.qty) AS parted,
        MIN(s.units_before - s.qty) AS last, COALESCE(MAX(l.qty), 0) AS qty
   FROM reservation_part s FORCE INDEX (PRIMARY)
@@ -429,17 +429,17 @@ SELECT r.order_id, k.code AS sku, o.code AS location, MAX(s.units_before) AS uni
   LEFT JOIN reservation_line l FORCE INDEX (PRIMARY)
     ON l.reservation_id = s.first_id AND l.sku_id = s.sku_id AND l.location_id = s.location_id
   LEFT JOIN sku k ON k.sku_id = s.sku_id LEFT JOIN location o ON o.location_id = s.location_id
- WHERE s.first_id BETWEEN {from_id} AND {until_id} AND ({sku} = 0 OR s.sku_id = {sku}) AND NOT r.noted & {places}
+ WHERE s.first_id BETWEEN {from_id} AND {until_id} AND ({sku} = 0 OR s.sku_id = {sku}) AND NOT r.noted & {relocated}
  GROUP BY s.first_id, s.sku_id, s.location_id
 HAVING MAX(s.units_before) - SUM(s.qty) <> COALESCE(MAX(l.qty), 0)
     OR MIN(s.units_before - s.qty) <> COALESCE(MAX(l.qty), 0);
 
 -- name: part_has_its_units (by_reservation)
 -- A part has, of each sku at each location, what came with the split less what left it by further ones; one whose lines
--- have gone to other places since has it over all.
+-- have gone to other locations since has it over all.
 SELECT p.order_id, k.code AS sku, o.code AS location, s.qty AS came, COALESCE(l.qty, 0) AS qty
   FROM reservation_part s FORCE INDEX (PRIMARY)
-  STRAIGHT_JOIN reservation p FORCE INDEX (PRIMARY) ON p.reservation_id = s.part_id AND NOT p.noted & {places}
+  STRAIGHT_JOIN reservation p FORCE INDEX (PRIMARY) ON p.reservation_id = s.part_id AND NOT p.noted & {relocated}
   LEFT JOIN reservation_line l FORCE INDEX (PRIMARY)
     ON l.reservation_id = s.part_id AND l.sku_id = s.sku_id AND l.location_id = s.location_id
   LEFT JOIN sku k ON k.sku_id = s.sku_id LEFT JOIN location o ON o.location_id = s.location_id
@@ -455,7 +455,7 @@ SELECT p.order_id, k.code AS sku, NULL, d.came, d.qty
                (SELECT COALESCE(SUM(f.qty), 0) FROM reservation_part f FORCE INDEX (PRIMARY)
                  WHERE f.first_id = s.part_id AND f.sku_id = s.sku_id) AS qty
           FROM reservation_part s FORCE INDEX (PRIMARY)
-          STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = s.part_id AND r.noted & {places}
+          STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = s.part_id AND r.noted & {relocated}
          WHERE s.first_id BETWEEN {from_id} AND {until_id} AND ({sku} = 0 OR s.sku_id = {sku})
          GROUP BY s.part_id, s.sku_id) d
   LEFT JOIN reservation p FORCE INDEX (PRIMARY) ON p.reservation_id = d.part_id LEFT JOIN sku k ON k.sku_id = d.sku_id
@@ -548,7 +548,7 @@ SELECT d.customer, k.code AS sku, SUM(d.units) AS units, SUM(d.in_orders) AS in_
  GROUP BY d.customer, d.sku_id HAVING SUM(d.units) <> SUM(d.in_orders);
 
 -- name: waits_at_is_incoming (at_once)
--- A place waits at a location that is incoming, and is not incoming itself.
+-- A location waits at one that is incoming, and is not incoming itself.
 SELECT o.code AS location, o.kind, q.code AS waits_at, q.kind AS kind_there
   FROM location o LEFT JOIN location q ON q.location_id = o.waits_at
  WHERE o.waits_at IS NOT NULL AND IFNULL(q.kind <> {incoming} OR o.kind = {incoming}, TRUE);

@@ -20,7 +20,7 @@ CREATE TABLE movement (
 CREATE TABLE movement_line (
   movement_no BIGINT UNSIGNED NOT NULL,   -- the movement
   sku_id      INT UNSIGNED NOT NULL,      -- the sku whose units moved
-  location_id INT UNSIGNED NOT NULL,      -- the place of the slot
+  location_id INT UNSIGNED NOT NULL,      -- the location of the slot
   slot        SMALLINT UNSIGNED NOT NULL, -- the slot whose units changed
   qty         BIGINT NOT NULL,            -- units that came; below zero: units that went
   PRIMARY KEY (movement_no, sku_id, location_id, slot),
@@ -34,7 +34,7 @@ CREATE TABLE movement_transfer (
   from_id     INT UNSIGNED NOT NULL,     -- the location that the units leave
   to_id       INT UNSIGNED NOT NULL,     -- the location to which they go
   qty         BIGINT NOT NULL,           -- units asked for; those of an arrival are filled or for sale bit by bit
-  filled      BIGINT NOT NULL DEFAULT 0, -- units of an arrival that orders in the line have had so far
+  filled      BIGINT NOT NULL DEFAULT 0, -- units of an arrival that orders in the queue have had so far
   for_sale    BIGINT NOT NULL DEFAULT 0, -- units of an arrival that became available so far
   PRIMARY KEY (movement_no, sku_id, from_id, to_id)
 ) ENGINE=InnoDB;

@@ -35,7 +35,7 @@ CREATE TABLE reservation (
 CREATE TABLE reservation_line (
   reservation_id BIGINT UNSIGNED NOT NULL, -- the reservation
   sku_id       INT UNSIGNED NOT NULL,      -- the sku that is promised
-  location_id  INT UNSIGNED NOT NULL,      -- the place of its units; an incoming one: the line waits
+  location_id  INT UNSIGNED NOT NULL,      -- where its units are; an incoming one: the line waits
   slot         SMALLINT UNSIGNED NOT NULL, -- its units count in `reserved` of this slot
   qty          BIGINT NOT NULL,            -- units promised
   PRIMARY KEY (reservation_id, sku_id, location_id)
@@ -49,7 +49,7 @@ CREATE TABLE reservation_note (
   customer       VARBINARY(64) NULL,       -- the code of the customer; NULL: none was named
   -- The order_id of the order that this one replaced; NULL: none, or this one is older than schema 16.
   replaces       VARBINARY(64) NULL,
-  waits_since    DATETIME(3) NULL,         -- the place in the line that the client told for this order; NULL: none
+  waits_since    DATETIME(3) NULL,         -- the client gave it as the order's position in the queue; NULL: none
   PRIMARY KEY (reservation_id)
 ) ENGINE=InnoDB;
 
@@ -71,14 +71,14 @@ CREATE TABLE reservation_part (
   first_id     BIGINT UNSIGNED NOT NULL, -- the reservation that was split
   part_id      BIGINT UNSIGNED NOT NULL, -- the reservation that the split made
   sku_id       INT UNSIGNED NOT NULL,    -- the sku that moved
-  location_id  INT UNSIGNED NOT NULL,    -- the place of its units, which lie still
+  location_id  INT UNSIGNED NOT NULL,    -- where its units are, which lie still
   units_before BIGINT NOT NULL,          -- what the first had of this sku at this location just before
   qty          BIGINT NOT NULL,          -- units that the part got
   PRIMARY KEY (first_id, part_id, sku_id, location_id),
   KEY part (part_id)                     -- from a part to its first
 ) ENGINE=InnoDB;
 
--- The units of a settled order that came back, over all places and movements.
+-- The units of a settled order that came back, over all locations and movements.
 CREATE TABLE reservation_returned (
   reservation_id BIGINT UNSIGNED NOT NULL, -- the settled order
   sku_id         INT UNSIGNED NOT NULL,    -- the sku that came back

@@ -10,7 +10,7 @@ CREATE TABLE sku (
   UNIQUE KEY code (code)
 ) ENGINE=InnoDB;
 
--- Places of units, in the house or not: a location of a supplier has what was promised and is yet to come.
+-- Locations of units, in the house or not: a location of a supplier has what was promised and is yet to come.
 CREATE TABLE location (
   location_id INT UNSIGNED NOT NULL AUTO_INCREMENT, -- stands for the code in all other tables
   code        VARBINARY(32) NOT NULL,               -- the shop's name of the location
@@ -38,7 +38,7 @@ INSERT INTO location_kinds (one, n, entered) VALUES (1, 0, 0);
 -- single slot.
 CREATE TABLE stock_slot (
   sku_id      INT UNSIGNED NOT NULL,      -- the sku of the units
-  location_id INT UNSIGNED NOT NULL,      -- the place of the units
+  location_id INT UNSIGNED NOT NULL,      -- where the units are
   slot        SMALLINT UNSIGNED NOT NULL, -- the lane of this number deducts here
   available   BIGINT NOT NULL,            -- units that may be promised
   reserved    BIGINT NOT NULL,            -- units that are promised and have not left
@@ -50,7 +50,7 @@ CREATE TABLE stock_slot (
 -- The last count of a sku at a location.
 CREATE TABLE stock_counted (
   sku_id      INT UNSIGNED NOT NULL,    -- the sku that was counted
-  location_id INT UNSIGNED NOT NULL,    -- the place at which it was counted
+  location_id INT UNSIGNED NOT NULL,    -- the location that was counted
   counts      BIGINT UNSIGNED NOT NULL, -- grows with each count, so that two counts always write one row
   counted_at  DATETIME(3) NOT NULL,     -- the time for which the latest count stands
   PRIMARY KEY (sku_id, location_id)

@@ -17,11 +17,11 @@ CREATE TABLE waiting_line (
   sku_id         INT UNSIGNED NOT NULL,     -- the sku that the line waits for
   location_id    INT UNSIGNED NOT NULL,     -- the incoming location
   held           TINYINT UNSIGNED NOT NULL, -- 1: the reservation is held; 0: it is confirmed or buried
-  -- The time of the first confirmation, of a held one that of its making, unless the client told another.
+  -- The time of the first confirmation, of a held one that of its making, unless the client gave another.
   waits_since    DATETIME(3) NOT NULL,
-  -- The reservation from which the line came by splits and replacements, whose place it has.
+  -- The reservation from which the line came by splits and replacements, whose position it has.
   first_id       BIGINT UNSIGNED NOT NULL,
-  -- 1: the client told waits_since; 2: a reaper has set it, because a clock that was ahead had given it; 0: neither.
+  -- 1: the client gave waits_since; 2: a reaper has set it, because a clock that was ahead had given it; 0: neither.
   told           TINYINT UNSIGNED NOT NULL,
   PRIMARY KEY (reservation_id, sku_id, location_id),
   -- The order in which the lines of a sku at a location are served: confirmed ones before held ones.

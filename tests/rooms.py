@@ -7,13 +7,14 @@ the objects in BUILD/obj (build/obj), calls a function or reads a variable that 
   circle    no way along the arrows leads back to where it began, neither between files nor between rooms (folders)
   arrow     arrows go down only: main, commands, api, jobs, engine, engine/db, engine/base. engine/lane stands on
             engine/write, and that on engine/log; engine/read knows none of them, and none of them knows it; jobs/levels,
-            jobs/locations and jobs/webhooks do not know each other; commands/import and commands/terminal are for
+            jobs/waiting and jobs/webhooks do not know each other; commands/import and commands/terminal are for
             commands alone; api/http knows outcomes and the base, schema engine/db and engine/base, and its invariants pieces
             of engine's statements
   caller    another file of the program uses what NAME.h declares. Or a test does, and NAME.c itself; where only tests
             do, the comment in NAME.h says `for tests`
   door      NAME.c has a NAME.h and includes it before all else, and all that NAME.h declares stands in NAME.c. A
             header whose first words say `private to ROOM and ROOM` or `for NAME.c alone` is included by nobody else
+  name      no two .c files have the same name, in whatever rooms they stand
 
 A list (.def) and statements (.sql) are files, too: whoever includes the one or names a statement or a piece of the
 other has an arrow to it.
@@ -31,14 +32,14 @@ import subprocess
 import sys
 
 ROOMS = ('api/calls', 'api/http', 'api/stock', 'api', 'engine/base', 'engine/db', 'engine/lane', 'engine/log', 'engine/read',
-         'engine/write', 'engine', 'commands/import', 'commands/terminal', 'commands', 'jobs/levels', 'jobs/locations',
+         'engine/write', 'engine', 'commands/import', 'commands/terminal', 'commands', 'jobs/levels', 'jobs/waiting',
          'jobs/webhooks', 'jobs', 'schema')
 ENGINE = {'engine', 'engine/lane', 'engine/log', 'engine/read', 'engine/write', 'engine/db', 'engine/base'}
-JOBS = {'jobs', 'jobs/levels', 'jobs/locations', 'jobs/webhooks'}
+JOBS = {'jobs', 'jobs/levels', 'jobs/waiting', 'jobs/webhooks'}
 BELOW = {
     'main': {'commands', 'engine', 'engine/base'},
     'commands': {'commands/import', 'commands/terminal', 'api', 'api/calls', 'api/http', 'api/stock', *JOBS, 'schema', *ENGINE},
-    'commands/import': {'commands/terminal', 'api/stock', 'jobs/locations', 'engine', 'engine/base'},
+    'commands/import': {'commands/terminal', 'api/stock', 'jobs/waiting', 'engine', 'engine/base'},
     'commands/terminal': {'engine', 'engine/read', 'engine/db', 'engine/base'},
     'api': {'api/calls', 'api/http', 'api/stock', *JOBS, *ENGINE},
     'api/calls': {'api', 'api/http', *JOBS, *ENGINE},
@@ -46,7 +47,7 @@ BELOW = {
     'api/http': {'engine', 'engine/base'},
     'jobs': {'jobs/levels', 'jobs/webhooks', *ENGINE},
     'jobs/levels': {'jobs', *ENGINE},
-    'jobs/locations': {'jobs', *ENGINE},
+    'jobs/waiting': {'jobs', *ENGINE},
     'jobs/webhooks': {'jobs', *ENGINE},
     'schema': {'engine/db', 'engine/base'},
     'engine': {'engine/lane', 'engine/log', 'engine/read', 'engine/write', 'engine/db', 'engine/base'},
@@ -58,7 +59,7 @@ BELOW = {
     'engine/base': set(),
 }
 ONE_ROOM = {'engine/lane': 'engine', 'engine/log': 'engine', 'engine/read': 'engine', 'engine/write': 'engine',
-            'api/calls': 'api', 'api/stock': 'api', 'jobs/levels': 'jobs', 'jobs/locations': 'jobs', 'jobs/webhooks': 'jobs'}
+            'api/calls': 'api', 'api/stock': 'api', 'jobs/levels': 'jobs', 'jobs/waiting': 'jobs', 'jobs/webhooks': 'jobs'}
 NAMES_SHOWN = 6
 
 
@@ -245,10 +246,18 @@ def private_headers(sources):
     return wrong
 
 
+def equal_names(sources):
+    paths = collections.defaultdict(list)
+    for path in sorted(sources):
+        if path.endswith('.c'):
+            paths[pathlib.Path(path).name].append(path)
+    return [f'name: {" and ".join(same)} have the same name' for same in paths.values() if len(same) > 1]
+
+
 def judge(sources, objects, tested):
     arrows = arrows_of(sources, objects)
     return (circles(arrows) + wrong_arrows(arrows) + doors(sources, objects) + callers(sources, objects, tested) +
-            private_headers(sources))
+            private_headers(sources) + equal_names(sources))
 
 
 def symbols_of(path):
@@ -333,6 +342,8 @@ BREAKS = (
     ('door: engine/lane/lane.c includes engine/base/piece.h, which is private',
      {'engine/base/piece.h': ('/* piece.h - for text.c alone. */\n',),
       'engine/lane/lane.c': ('#include "engine/lane/lane.h"\n#include "engine/base/piece.h"\n', 'lane_push', '')}),
+    ('name: engine/op.c and jobs/op.c have the same name',
+     {'jobs/op.h': ('',), 'jobs/op.c': ('#include "jobs/op.h"\n', 'a', '')}),
 )
 
 

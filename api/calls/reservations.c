@@ -1,6 +1,6 @@
 /* reservations.c - see reservations.h. Each call is read, started, answered. */
 #include "api/calls/reservations.h"
-#include "api/calls/kin.h"
+#include "api/calls/kin_json.h"
 #include "api/request.h"
 #include "engine/base/memory.h"
 #include "engine/rows_json.h"
@@ -30,7 +30,7 @@ static void choice_write(struct json_writer *w, const struct choice *choice, enu
 	json_open_object(w, NULL);
 	json_put_string(w, "sku", choice->sku_code);
 	json_open_array(w, "locations");
-	for (size_t i = 0; i < choice->places; i++)
+	for (size_t i = 0; i < choice->count; i++)
 		json_put_string(w, NULL, choice->location_code[i]);
 	json_close_array(w);
 	units_write(w, choice->qty, choice->available, choice->limited, why);
@@ -81,7 +81,7 @@ static void faults_write(struct json_writer *w, const char *key, const struct op
 
 	json_open_array(w, key);
 	for (size_t i = 0; i < count; i++) {
-		if (!lines[i].fault || lines[i].qty == 0) /* 0: a place of choices alone */
+		if (!lines[i].fault || lines[i].qty == 0) /* 0: a location of choices alone */
 			continue;
 		json_open_object(w, NULL);
 		json_put_string(w, "sku", lines[i].sku_code);
@@ -172,36 +172,36 @@ static void reservation_answer_request(struct request *r)
 
 static const char *const modes[] = {"all_or_nothing", "best_effort", NULL};
 
-/* Counts the places that `count` lines name, and the lines that have a list of them. */
-static void lists_count(struct json_reader *in, const void *element, size_t count, size_t *places, size_t *lists)
+/* Counts the locations that `count` lines name, and the lines that have a list of them. */
+static void lists_count(struct json_reader *in, const void *element, size_t count, size_t *named, size_t *lists)
 {
 	struct json_reader line;
 	const void        *first;
 
 	for (size_t i = 0; i < count && !in->failed; i++) {
 		element = json_array_object(in, "lines", i, element, &line);
-		*places += 1;
+		*named += 1;
 		if (json_has(&line, "locations")) {
-			*places += json_array(&line, "locations", 1, PLACES_MAX, &first) - 1;
+			*named += json_array(&line, "locations", 1, CHOICE_MAX, &first) - 1;
 			*lists += 1;
 		} else if (json_has(&line, "may_split")) {
 			json_refuse(&line, "may_split", "needs locations beside it");
 		}
 		in->failed |= line.failed;
 	}
-	if (*places > LINES_MAX)
+	if (*named > LINES_MAX)
 		json_refuse(in, "lines", "must name at most 1000 locations in all");
 }
 
 /* The line's `locations`. A list of one is a plain line. */
 static void read_list(struct json_reader *line, struct op *op, const char *sku, size_t sku_len, int64_t qty)
 {
-	const char    *code[PLACES_MAX];
-	size_t         len[PLACES_MAX];
+	const char    *code[CHOICE_MAX];
+	size_t         len[CHOICE_MAX];
 	bool           may_split = false;
 	const void    *element;
 	struct choice *choice;
-	size_t         count = json_array(line, "locations", 1, PLACES_MAX, &element);
+	size_t         count = json_array(line, "locations", 1, CHOICE_MAX, &element);
 
 	json_bool(line, "may_split", JSON_OPTIONAL, &may_split);
 	for (size_t i = 0; i < count; i++) {
@@ -220,7 +220,7 @@ static void read_list(struct json_reader *line, struct op *op, const char *sku, 
 	}
 	choice = op_choice(op, sku, sku_len, qty, may_split);
 	for (size_t i = 0; i < count; i++)
-		op_place(op, choice, code[i], len[i]);
+		op_choice_add(op, choice, code[i], len[i]);
 }
 
 /* The line's `location`. */
@@ -237,16 +237,16 @@ static void read_location(struct json_reader *line, struct op *op, const char *s
 static struct op *read_any_lines(struct json_reader *in, const void *element, size_t count, size_t more)
 {
 	const char        *sku = "";
-	size_t             sku_len = 0, places = 0, lists = 0;
+	size_t             sku_len = 0, named = 0, lists = 0;
 	int64_t            qty = 0;
 	struct json_reader line;
 	struct op         *op;
 
-	lists_count(in, element, count, &places, &lists);
+	lists_count(in, element, count, &named, &lists);
 	if (in->failed)
-		count = places = lists = 0;
-	op = op_new(OP_RESERVE, places,
-	            lists * sizeof(struct choice) + count * (SKU_MAX + 1) + places * (LOCATION_MAX + 1) + more);
+		count = named = lists = 0;
+	op = op_new(OP_RESERVE, named,
+	            lists * sizeof(struct choice) + count * (SKU_MAX + 1) + named * (LOCATION_MAX + 1) + more);
 	op_choices(op, lists);
 	for (size_t i = 0; i < count && !in->failed; i++) {
 		element = json_array_object(in, "lines", i, element, &line);
@@ -300,7 +300,7 @@ static int64_t read_ship_after(struct json_reader *in)
 	return ms;
 }
 
-/* A place in the line that other systems gave: the clock of this machine judges that it has passed. */
+/* A position in the queue that another system gave: the clock of this machine judges that the time has passed. */
 static int64_t read_waits_since(struct json_reader *in)
 {
 	int64_t ms = 0;
@@ -311,8 +311,8 @@ static int64_t read_waits_since(struct json_reader *in)
 	return ms;
 }
 
-/* Who may tell a place in the line. */
-static bool may_tell(const struct request *r)
+/* May the key give a position in the queue? */
+static bool may_give(const struct request *r)
 {
 	return !r->key || r->key->line.roles & ADMINS;
 }
@@ -371,7 +371,7 @@ void post_reservation(struct request *r)
 	op = read_reservation(&in);
 	if (!op) {
 		reply_invalid(r, fault.field, fault.detail);
-	} else if (op->reserve.waits_since && !may_tell(r)) {
+	} else if (op->reserve.waits_since && !may_give(r)) {
 		op_free(op);
 		metrics_refused(&r->all->metrics, FORBIDDEN);
 		reply_problem(r, outcome_status(FORBIDDEN), outcome_code(FORBIDDEN), "waits_since", NOT_TOLD, NULL,
@@ -464,7 +464,7 @@ static void read_item(struct request *r, struct json_reader *items, size_t i)
 	if (order_id)
 		snprintf(m.order_id, sizeof(m.order_id), "%s", order_id);
 	r->ops[i] = read_reservation(&in);
-	if (r->ops[i] && r->ops[i]->reserve.waits_since && !may_tell(r)) {
+	if (r->ops[i] && r->ops[i]->reserve.waits_since && !may_give(r)) {
 		m = (struct malformed){.why = FORBIDDEN, .fault = {.field = "waits_since", .detail = NOT_TOLD}};
 		strcpy(m.order_id, r->ops[i]->id);
 		op_free(r->ops[i]);

@@ -174,7 +174,7 @@ static void read_within(struct json_reader *in, struct within *within)
 
 	if (!json_has(in, "locations"))
 		return;
-	count = json_array(in, "locations", 1, PLACES_MAX, &element);
+	count = json_array(in, "locations", 1, CHOICE_MAX, &element);
 	for (size_t i = 0; i < count && !in->failed; i++) {
 		element = json_array_code(in, "locations", i, element, LOCATION_MAX, &code, &len);
 		for (size_t k = 0; k < i; k++)

@@ -9,13 +9,14 @@ void post_availability(struct request *r);
 /* Locations that a caller names; none: every location counts. */
 struct within {
 	size_t count;
-	char   code[PLACES_MAX][LOCATION_MAX + 1];
+	char   code[CHOICE_MAX][LOCATION_MAX + 1];
 };
 /* What a sku has: for sale and promised; in the house, but not for sale; not in the house yet. */
 struct sum {
 	int64_t available, reserved, aside;
 	int64_t incoming, incoming_reserved;
-	int64_t promised; /* units of available and reserved that are incoming: a caller who names places has them, too
+	int64_t promised; /* units of available and reserved that are incoming: a caller that names locations has them,
+	                   * too
 	                   */
 };
 /* The units of a sku at these locations (NULL: at all). */

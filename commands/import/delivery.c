@@ -59,7 +59,7 @@ struct delivery {
 	bool        tells;            /* columns that are passed over are told */
 	int         named[FIELDS];    /* how many columns hold it */
 	struct text others;           /* names of the columns that are passed over */
-	unsigned char (*keys)[KEY_BYTES]; /* hashes of skus and places; zeros: a free place */
+	unsigned char (*keys)[KEY_BYTES]; /* hashes of skus and locations; zeros: a free place */
 	size_t keys_count, keys_max;
 };
 
@@ -74,7 +74,7 @@ static bool is_needed(const struct delivery *d, int what)
 	return is_of_kind(d->kind, what) && movement_is(d->kind, columns[what].must);
 }
 
-/* ---- which skus and places stood there */
+/* ---- which skus and locations stood there */
 
 static size_t key_place(const struct delivery *d, const unsigned char *key)
 {
@@ -101,12 +101,12 @@ static void keys_grow(struct delivery *d)
 }
 
 /* False: it was there. */
-static bool key_add(struct delivery *d, const char *sku, const char *place)
+static bool key_add(struct delivery *d, const char *sku, const char *location)
 {
 	static const uint8_t none[KEY_BYTES];
 	char                 text[SKU_MAX + LOCATION_MAX + 2];
 	unsigned char        digest[SHA256_BYTES], *found;
-	int                  len = snprintf(text, sizeof(text), "%s%c%s", sku, '\n', place);
+	int                  len = snprintf(text, sizeof(text), "%s%c%s", sku, '\n', location);
 
 	if (2 * d->keys_count >= d->keys_max)
 		keys_grow(d);
@@ -119,7 +119,7 @@ static bool key_add(struct delivery *d, const char *sku, const char *place)
 	return true;
 }
 
-/* Both places of a row are noted, whether one was there or not. True: one was. */
+/* Both locations of a row are noted, whether one was there or not. True: one was. */
 static bool keys_note(struct delivery *d, const struct delivery_row *row)
 {
 	bool first = key_add(d, row->sku, row->location ? row->location : "main");
@@ -190,7 +190,7 @@ static bool time_take(const struct delivery *d, int64_t *as_of, char *wrong, siz
 	return false;
 }
 
-static bool places_take(const struct delivery *d, struct delivery_row *row, char *wrong, size_t size)
+static bool locations_take(const struct delivery *d, struct delivery_row *row, char *wrong, size_t size)
 {
 	bool moves = is_of_kind(d->kind, FIELD_from);
 
@@ -230,7 +230,7 @@ static bool units_take(const struct delivery *d, struct delivery_row *row, char 
 	return row->qty != 0;
 }
 
-/* Receipts may name a sku and place as often as they like. */
+/* Receipts may name a sku and location as often as they like. */
 static void row_take(struct delivery *d)
 {
 	struct delivery_row row = {.line = d->row_line, .expected = -1};
@@ -242,7 +242,7 @@ static void row_take(struct delivery *d)
 	else if (d->too_long)
 		snprintf(wrong, sizeof(wrong), "sku " CODE_RULE, (size_t)SKU_MAX);
 	else if (code_take(d, FIELD_sku, SKU_MAX, &row.sku, wrong, sizeof(wrong)) &&
-	         places_take(d, &row, wrong, sizeof(wrong)) && units_take(d, &row, wrong, sizeof(wrong)) &&
+	         locations_take(d, &row, wrong, sizeof(wrong)) && units_take(d, &row, wrong, sizeof(wrong)) &&
 	         loss_take(d, &row, wrong, sizeof(wrong)) && d->kind != RECEIPT)
 		row_note(d, &row, wrong, sizeof(wrong));
 	row.wrong = *wrong ? wrong : NULL;

@@ -10,13 +10,13 @@
 struct delivery_row {
 	int64_t     line;                /* the line of the file on which the row begins, from 1 */
 	const char *wrong;               /* the fault of the row; NULL: none, and the rest is valid */
-	bool        again;               /* its sku and a place of it stood there since the last such row */
+	bool        again;               /* its sku and a location of it stood there since the last such row */
 	const char *sku, *location, *to; /* location: where a transfer begins, too; NULL where none is given */
 	int64_t     qty;                 /* also what was counted */
 	int64_t     expected;            /* of a count; -1: none */
 	int64_t     as_of;               /* of a count, ms; 0: none */
 	bool        loses;               /* a count or an adjustment that takes promised units, too .. */
-	const char *waits_at; /* .. and where those wait who lose them; NULL: where it is said of its place */
+	const char *waits_at; /* .. and where the orders wait that lose them; NULL: where its location says */
 };
 
 /* Reads the file from its beginning to its end; `each` is given every row, which lives until it returns. `sha` takes in

@@ -1,13 +1,13 @@
 /* parts.c - see parts.h. */
 #include "commands/import/parts.h"
-#include "api/stock/stock.h"
+#include "api/stock/stock_call.h"
 #include "commands/terminal/bar.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/engine.h"
 #include "engine/loop.h"
-#include "jobs/locations/loss.h"
+#include "jobs/waiting/loss.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -143,7 +143,7 @@ static bool row_is_at(const struct row *row, const char *sku, const char *locati
 	return strcmp(own, location) == 0 || (row->said.to && strcmp(row->to, location) == 0);
 }
 
-/* The rows in question are those that wait, and stand at one place of the sku, or between two. */
+/* The rows in question are those that wait, and stand at one location of the sku, or between two. */
 static size_t rows_mark(struct part *part, enum row_is is, const char *sku, const char *location, const char *to,
                         const char *why)
 {
@@ -223,7 +223,8 @@ static void part_done(void *arg, struct op *op)
 	op_free(op);
 }
 
-/* Rows stand in the movement that was found where it has their places, and is what they make: the fingerprint tells. */
+/* Rows stand in the movement that was found where it has their locations, and is what they make: the fingerprint tells.
+ */
 static bool rows_found(struct part *part, const struct movement *m)
 {
 	struct op *op;

@@ -156,7 +156,7 @@ static void balance_enter(struct lane *l, struct line *line, bool wanted)
 		if (p->waits_at)
 			b->needs |= NEEDS_WAITED;
 		if (!location_sells(line->location))
-			b->needs |= NEEDS_PLACE | NEEDS_QUEUE;
+			b->needs |= NEEDS_LOCATION | NEEDS_QUEUE;
 		*place = (uint32_t)b->balances_count;
 	}
 	b->balances[*place - 1].wanted |= wanted;

@@ -411,7 +411,7 @@ void lane_set_aside(struct lane *l)
 	for (size_t i = 0; !l->no_wait && i < b->count; i++)
 		b->ops[i]->suspects_lock = true;
 	if (l->no_wait && b->count > 1)
-		l->limit = b->count / 2;
+		l->batch_max = b->count / 2;
 	if (l->no_wait && b->count == 1) {
 		b->ops[0]->tried_alone = true;
 		batch_park(l, b->ops[0]);

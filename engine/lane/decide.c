@@ -88,8 +88,8 @@ static enum outcome replaced_decide(const struct op *op)
 	return state == HELD ? OUTCOME_OK : state_outcome(state);
 }
 
-/* Judges a line by itself. Units of the replaced order count at their own place; a damaged row may have less than none.
- */
+/* Judges a line by itself. Units of the replaced order count at their own location; a damaged row may have less than
+ * none. */
 static void line_decide(struct batch *b, struct op *op, struct line *line)
 {
 	const struct line *old = op->other_id ? stored_line(op->other, line) : NULL;
@@ -107,8 +107,8 @@ static bool op_stays(const struct op *op)
 	return op->other && op->other->state == CONFIRMED;
 }
 
-/* Units at place number `k` of a choice that the lines before it have not taken. */
-static int64_t place_left(const struct op *op, const struct choice *choice, size_t k)
+/* Units at location number `k` of a choice that the lines before it have not taken. */
+static int64_t choice_left(const struct op *op, const struct choice *choice, size_t k)
 {
 	const struct line *line = &op->lines[choice->line[k]];
 
@@ -116,14 +116,14 @@ static int64_t place_left(const struct op *op, const struct choice *choice, size
 }
 
 /* Of these the units of the replaced order. */
-static int64_t place_kept(const struct op *op, const struct choice *choice, size_t k)
+static int64_t choice_kept(const struct op *op, const struct choice *choice, size_t k)
 {
 	const struct line *line = &op->lines[choice->line[k]];
 
 	return line->reserved > line->granted ? line->reserved - line->granted : 0;
 }
 
-static void place_take(struct op *op, struct choice *choice, size_t k, int64_t left)
+static void choice_take(struct op *op, struct choice *choice, size_t k, int64_t left)
 {
 	int64_t want = choice->wanted - choice->granted, part = want < left ? want : left;
 
@@ -131,33 +131,33 @@ static void place_take(struct op *op, struct choice *choice, size_t k, int64_t l
 	choice->granted += part;
 }
 
-/* All units at the first place that has them, otherwise what there is at the place that has most. What is to stay stays
- * where the replaced order has it all. */
+/* All units at the first location that has them, otherwise those of the location that has most. Units that are to stay
+ * stay where the replaced order has them all. */
 static void choice_decide_whole(struct op *op, struct choice *choice)
 {
 	size_t most = 0;
 
-	for (size_t k = 0; k < choice->places && place_left(op, choice, most) < choice->wanted; k++)
-		if (place_left(op, choice, k) > place_left(op, choice, most))
+	for (size_t k = 0; k < choice->count && choice_left(op, choice, most) < choice->wanted; k++)
+		if (choice_left(op, choice, k) > choice_left(op, choice, most))
 			most = k;
-	for (size_t k = choice->places; op_stays(op) && k-- > 0;)
-		if (place_kept(op, choice, k) >= choice->wanted)
+	for (size_t k = choice->count; op_stays(op) && k-- > 0;)
+		if (choice_kept(op, choice, k) >= choice->wanted)
 			most = k;
-	for (size_t k = 0; k < choice->places; k++)
-		if (place_left(op, choice, k) > choice->available)
-			choice->available = place_left(op, choice, k);
-	place_take(op, choice, most, place_left(op, choice, most));
+	for (size_t k = 0; k < choice->count; k++)
+		if (choice_left(op, choice, k) > choice->available)
+			choice->available = choice_left(op, choice, k);
+	choice_take(op, choice, most, choice_left(op, choice, most));
 }
 
 /* Piece by piece, what is to stay first. */
 static void choice_decide_parts(struct op *op, struct choice *choice)
 {
-	for (size_t k = 0; k < choice->places; k++)
-		choice->available += place_left(op, choice, k);
-	for (size_t k = 0; op_stays(op) && k < choice->places; k++)
-		place_take(op, choice, k, place_kept(op, choice, k));
-	for (size_t k = 0; k < choice->places; k++)
-		place_take(op, choice, k, place_left(op, choice, k));
+	for (size_t k = 0; k < choice->count; k++)
+		choice->available += choice_left(op, choice, k);
+	for (size_t k = 0; op_stays(op) && k < choice->count; k++)
+		choice_take(op, choice, k, choice_kept(op, choice, k));
+	for (size_t k = 0; k < choice->count; k++)
+		choice_take(op, choice, k, choice_left(op, choice, k));
 }
 
 static void choice_decide(struct batch *b, struct op *op, struct choice *choice)
@@ -225,8 +225,8 @@ static enum outcome reserve_decide(struct batch *b, struct op *op)
 	out = replaced_decide(op);
 	if (out == OUTCOME_OK)
 		out = unknown_skus(op);
-	if (out == OUTCOME_OK && b->needs & NEEDS_PLACE)
-		out = places_decide(op);
+	if (out == OUTCOME_OK && b->needs & NEEDS_LOCATION)
+		out = locations_decide(op);
 	if (out == OUTCOME_OK && b->needs & NEEDS_QUOTA)
 		out = quotas_judge(b->quotas, op);
 	if (out == OUTCOME_OK)
@@ -301,7 +301,8 @@ static struct line sku_sum(const struct line *lines, size_t count, const char *s
 	return sum;
 }
 
-/* May these units come back from the order? Its places do not matter: the first line of a sku tells for all of them. */
+/* May these units come back from the order? Its locations do not matter: the first line of a sku tells for all of them.
+ */
 static enum outcome returned_decide(struct op *op)
 {
 	const struct reservation *r = op->other;
@@ -347,7 +348,7 @@ static enum outcome move_decide(struct batch *b, struct op *op)
 	if (out == OUTCOME_OK)
 		out = unknown_skus(op);
 	if (out == OUTCOME_OK)
-		out = moved_places_decide(op);
+		out = moved_locations_decide(op);
 	if (out == OUTCOME_OK && op->other_id)
 		out = returned_decide(op);
 	if (out != OUTCOME_OK)
@@ -565,7 +566,7 @@ bool op_is_refused(const struct op *op)
 
 /* Tells whether the line's balance is certain. A refusal names every line that fell short. Every line's balance has to
  * be newer than the operation; a line that fell short needs its balance swept and read twice. A choice that fell short
- * needs that of all: with more at one place, an earlier choice would have left more at another. */
+ * needs that of all: with more at one location, an earlier choice would have left more at another. */
 static bool balance_is_certain(const struct balance *p, bool fault, const struct op *op)
 {
 	return p->read_seq > 0 && p->read_seq <= op->lookup_seq &&

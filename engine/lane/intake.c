@@ -44,7 +44,7 @@ void intake_open(struct lane *l)
 	l->intake = mem_alloc(sizeof(*l->intake));
 	l->intake->pending_last = &l->intake->pending;
 	l->batch.ops = l->intake->ops;
-	l->limit = l->lookups_max = BATCH_OPS;
+	l->batch_max = l->lookups_max = BATCH_OPS;
 	outbox_init(&l->outbox);
 }
 
@@ -69,7 +69,7 @@ void batch_answered(struct lane *l)
 {
 	l->intake->last = l->batch.count;
 	l->batch.count = 0;
-	l->limit = l->limit * 2 < BATCH_OPS ? l->limit * 2 : BATCH_OPS;
+	l->batch_max = l->batch_max * 2 < BATCH_OPS ? l->batch_max * 2 : BATCH_OPS;
 }
 
 static void pending_append(struct lane *l, struct op *op)
@@ -324,7 +324,7 @@ void batch_retry(struct lane *l)
 
 	counter_add(COUNT_RETRIES, 1);
 	if (batch_tries(b) > 0)
-		l->limit = b->count > 1 ? b->count / 2 : 1;
+		l->batch_max = b->count > 1 ? b->count / 2 : 1;
 	for (size_t i = 0; i < b->count; i++) {
 		struct op *op = b->ops[i];
 
@@ -397,7 +397,7 @@ static void batch_fill(struct lane *l)
 	size_t        lines = 0, bytes = 0, waiting = l->intake->pending_count;
 	bool          full = false;
 
-	assert(b->count == 0 && b->cut == 0 && l->limit >= 1 && l->limit <= BATCH_OPS);
+	assert(b->count == 0 && b->cut == 0 && l->batch_max >= 1 && l->batch_max <= BATCH_OPS);
 	batch_unname(b);
 	b->needs = 0;
 	l->intake->pending = NULL;
@@ -407,7 +407,7 @@ static void batch_fill(struct lane *l)
 		bool twin = batch_names(b, op), behind = parked_names(l, op);
 
 		next = op->next;
-		full = full || (twin && !behind && !op->busy_since_ms) || b->count >= l->limit ||
+		full = full || (twin && !behind && !op->busy_since_ms) || b->count >= l->batch_max ||
 		       batch_has_its_share(l, waiting) ||
 		       (b->count > 0 && (by_itself(op) || by_itself(b->ops[0]) ||
 		                         lines + op->lines_count > BATCH_LINES || bytes + op_bytes(op) > BATCH_BYTES));
@@ -425,7 +425,7 @@ static void batch_fill(struct lane *l)
 			batch_name(b, b->count - 1);
 		}
 	}
-	assert(b->count <= l->limit);
+	assert(b->count <= l->batch_max);
 	assert(b->count <= 1 || (lines <= BATCH_LINES && bytes <= BATCH_BYTES && !by_itself(b->ops[0])));
 }
 

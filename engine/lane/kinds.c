@@ -1,13 +1,13 @@
 /* kinds.c - see kinds.h. */
 #include "engine/lane/kinds.h"
 
-/* Units are neither reserved nor acquired anew where they lie aside, not even from one place of several. */
+/* Units are neither reserved nor acquired anew where they lie aside, not even from one location of several. */
 bool line_is_for_sale(const struct line *line)
 {
 	return !line->location || location_sells(line->location) || !location_in_house(line->location);
 }
 
-enum outcome places_decide(struct op *op)
+enum outcome locations_decide(struct op *op)
 {
 	enum outcome out = OUTCOME_OK;
 
@@ -20,7 +20,7 @@ enum outcome places_decide(struct op *op)
 		struct choice *choice = &op->choices[i];
 
 		choice->fault = false;
-		for (size_t k = 0; k < choice->places; k++)
+		for (size_t k = 0; k < choice->count; k++)
 			choice->fault |= !line_is_for_sale(&op->lines[choice->line[k]]);
 		if (choice->fault)
 			out = NOT_FOR_SALE;
@@ -81,7 +81,7 @@ static enum outcome losses_decide(struct op *op)
 }
 
 /* May units be moved where the lines say? What is not in the house is neither counted, nor does it come back. */
-enum outcome moved_places_decide(struct op *op)
+enum outcome moved_locations_decide(struct op *op)
 {
 	enum outcome out = OUTCOME_OK;
 

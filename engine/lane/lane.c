@@ -18,15 +18,15 @@
 #include "engine/db/retry.h"
 #include "engine/db/storage.h"
 #include "engine/lane/balance.h"
+#include "engine/lane/batch_codes.h"
 #include "engine/lane/blocked.h"
-#include "engine/lane/codes.h"
 #include "engine/lane/decide.h"
 #include "engine/lane/intake.h"
 #include "engine/lane/kinds.h"
 #include "engine/lane/quota.h"
 #include "engine/lane/reclaim.h"
-#include "engine/limits.h"
 #include "engine/past.h"
+#include "engine/sku_limits.h"
 #include "engine/write/changes.h"
 #include "engine/write/fence.h"
 #include "engine/write/movement.h"
@@ -108,7 +108,7 @@ static enum db_result limits_keep(struct lane *l)
 	if (catalogue_limits_known(l->catalogue, since_ms))
 		return DB_OK;
 	outbox_send(&l->outbox);
-	return limits_read(l->db, l->catalogue);
+	return sku_limits_read(l->db, l->catalogue);
 }
 
 /* A movement that is not exclusive yet and changes what is promised. */

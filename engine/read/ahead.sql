@@ -83,7 +83,7 @@ UPDATE webhook FORCE INDEX (claim) SET due_at = {soon}
  WHERE state = {active} AND due_at > {latest_lease} AND mark & 9223372036854775807 IN ({list});
 
 -- name: waiting_ahead
--- Places in the line that lie ahead: whoever comes later stands before them.
+-- Positions in a queue that lie ahead: orders that come later stand before them.
 SELECT reservation_id FROM waiting_line FORCE INDEX (line)
  WHERE {clock_was_ahead} AND sku_id > 0 AND waits_since > {soon} LIMIT {limit};
 

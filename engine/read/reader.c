@@ -9,11 +9,11 @@
 #include "engine/busy.h"
 #include "engine/db/retry.h"
 #include "engine/db/writer.h"
-#include "engine/limits.h"
 #include "engine/loop.h"
 #include "engine/read/census.h"
 #include "engine/read/list.h"
 #include "engine/read/totals.h"
+#include "engine/sku_limits.h"
 
 #include <stdlib.h>
 
@@ -228,7 +228,7 @@ static void reader_limits(struct reader *r)
 {
 	if (r->by == BY_READER && db_connected(r->db) &&
 	    !catalogue_limits_known(r->shared->catalogue, clock_ms() - LIMITS_MS) &&
-	    limits_read(r->db, r->shared->catalogue) != DB_OK)
+	    sku_limits_read(r->db, r->shared->catalogue) != DB_OK)
 		atomic_store(&r->connected, db_connected(r->db));
 }
 

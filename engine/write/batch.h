@@ -17,7 +17,7 @@ struct balance {
 	bool     own_row;       /* the lane's own slot row exists */
 	bool     wanted;        /* an operation of the batch needs to know the balance */
 	bool     known;         /* own and total were read, perhaps long ago */
-	uint32_t waits_at;      /* those who wait there come first (location_waits_at); 0: there is no such place */
+	uint32_t waits_at;      /* the orders that wait there come first (location_waits_at); 0: there is no queue */
 	bool     waited;        /* somebody waits there: nothing is sold here */
 	int64_t  before;        /* total before the last read; -1: not known then */
 	bool     waited_before; /* `waited` before the last read */
@@ -47,10 +47,10 @@ enum {
 	/* ---- known from rows, when they are looked up */
 	NEEDS_LOOK = NEEDS_UNITS << 6,  /* an id is to be looked up */
 	NEEDS_ROW = NEEDS_UNITS << 7,   /* an order was found */
-	NEEDS_QUEUE = NEEDS_UNITS << 8, /* a line may wait, now or before; also known from its place */
+	NEEDS_QUEUE = NEEDS_UNITS << 8, /* a line may wait, now or before; also known from its location */
 	/* ---- known from balances, when they are found */
-	NEEDS_PLACE = NEEDS_UNITS << 9,    /* a line is at a place that does not sell */
-	NEEDS_WAITED = NEEDS_UNITS << 10,  /* a line is at a place where orders that wait come first */
+	NEEDS_LOCATION = NEEDS_UNITS << 9, /* a line is at a location that does not sell */
+	NEEDS_WAITED = NEEDS_UNITS << 10,  /* a line is at a location where orders that wait come first */
 	NEEDS_BALANCE = NEEDS_UNITS << 11, /* a balance is not known yet */
 	NEEDS_QUOTA = NEEDS_UNITS << 12,   /* a customer has a limit */
 	/* ---- decide() */

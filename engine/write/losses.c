@@ -1,8 +1,9 @@
-/* losses.c - see losses.h. It is a hand-out backwards: units leave a line of an order at a place in the house, and as
- * many are promised at an incoming place, where the order waits from then on. */
+/* losses.c - see losses.h. It is a hand-out backwards: units leave a line of an order at a location in the house, and
+ * as many are promised at an incoming one, where the order waits from then on. */
 #include "engine/write/losses.h"
 #include "engine/base/memory.h"
 #include "engine/log/event.h"
+#include "engine/write/relocate.h"
 #include "engine/write/shares.h"
 
 #include <stdlib.h>
@@ -16,25 +17,6 @@ static int id_order(const void *a, const void *b)
 		 y = (*(struct loser *const *)b)->reservation->reservation_id;
 
 	return (x > y) - (x < y);
-}
-
-/* Those of the losers that lose something, or all, in the order of locks; the caller frees the list. */
-static struct loser **losers_sorted(const struct losses *losses, bool all, size_t *count)
-{
-	struct loser **list = mem_alloc((losses->losers_count + 1) * sizeof(*list));
-
-	*count = 0;
-	for (size_t i = 0, at = 0; i < losses->losers_count; i++) {
-		struct reservation *of = losses->losers[i].reservation;
-
-		if (!all && (at == losses->lost_count || losses->lost[at].of != of))
-			continue;
-		list[(*count)++] = &losses->losers[i];
-		while (at < losses->lost_count && losses->lost[at].of == of)
-			at++;
-	}
-	qsort(list, *count, sizeof(*list), id_order);
-	return list;
 }
 
 struct locking {
@@ -60,7 +42,11 @@ void losers_lock(struct lane *l, const struct op *op)
 
 	if (losses->losers_count == 0)
 		return;
-	in.list = losers_sorted(losses, true, &in.count);
+	in.list = mem_alloc(losses->losers_count * sizeof(struct loser *));
+	in.count = losses->losers_count;
+	for (size_t i = 0; i < in.count; i++)
+		in.list[i] = &losses->losers[i];
+	qsort(in.list, in.count, sizeof(struct loser *), id_order);
 	values_reset(&l->rows);
 	for (size_t i = 0; i < in.count; i++) {
 		in.list[i]->locked = false;
@@ -70,7 +56,7 @@ void losers_lock(struct lane *l, const struct op *op)
 	free(in.list);
 }
 
-/* The order's line of this sku at a place; its lines are sorted. */
+/* The order's line of this sku at a location; its lines are sorted. */
 static const struct line *line_at(const struct reservation *r, const struct line *of, const struct location *at)
 {
 	const struct line key = {.sku_code = of->sku_code, .location_code = at->code};
@@ -84,7 +70,8 @@ static void line_lose(struct losses *losses, struct reservation *r, const struct
 
 	loss->found += qty;
 	losses->lost = mem_reach(losses->lost, losses->lost_count, &losses->lost_max, sizeof(*losses->lost));
-	losses->lost[losses->lost_count++] = (struct lost){r, line, line_at(r, line, loss->to), loss, qty};
+	losses->lost[losses->lost_count++] = (struct relocation){
+		.of = r, .line = line, .beside = line_at(r, line, loss->to), .to = loss->to, .qty = qty};
 }
 
 /* The movement takes promised units of the line's sku and location; NULL: it does not. */
@@ -144,60 +131,18 @@ enum outcome losers_decide(struct op *op)
 
 /* ---- written */
 
-static void orders_write(struct lane *l, struct loser *const *list, size_t count)
-{
-	values_reset(&l->rows);
-	for (size_t i = 0; i < count; i++)
-		reservations_as_read(&l->rows, &list[i]->reservation, 1);
-	txn_run(&l->txn, RESERVATION_SERVE, &(struct fill){.rows = &l->rows});
-	txn_expect(&l->txn, count, TXN_MOVED);
-}
-
-/* Lines of which units leave: those that leave whole, or the others. */
-static void lines_leave(struct lane *l, const struct losses *losses, bool whole)
+/* Their positions in the queue, and the promises of it. */
+static void queue_join(struct lane *l, const struct losses *losses, struct shares *at_to)
 {
 	values_reset(&l->rows);
 	for (size_t i = 0; i < losses->lost_count; i++) {
-		const struct lost *lost = &losses->lost[i];
-		int64_t            id = (int64_t)lost->of->reservation_id, sku = sku_id(lost->line->sku);
+		const struct relocation *lost = &losses->lost[i];
+		uint32_t                 sku = sku_id(lost->line->sku);
 
-		if (whole != (lost->qty == lost->line->qty))
-			continue;
-		if (whole)
-			values_row(&l->rows, V_INT(id), V_INT(sku), V_INT(lost->line->location->location_id));
-		else
-			values_row(&l->rows, V_INT(id), V_INT(sku), V_INT(lost->line->location->location_id),
-			           V_INT(lost->line->slot), V_INT(lost->qty));
+		values_row(&l->rows, V_INT(lost->of->reservation_id), V_INT(sku), V_INT(lost->to->location_id));
+		share_add(at_to, sku, lost->to->location_id, lost->slot, lost->qty, 0);
 	}
-	if (l->rows.rows == 0)
-		return;
-	txn_run(&l->txn, whole ? SPLIT_LINE_DROP : SPLIT_LINE_TAKE, &(struct fill){.rows = &l->rows});
-	txn_expect(&l->txn, (whole ? 1 : 2) * l->rows.rows, TXN_MOVED);
-}
-
-/* Where units wait there already, the others join them; all that is new lies in the own slot. */
-static uint16_t slot_of(const struct lane *l, const struct lost *lost)
-{
-	return lost->beside ? lost->beside->slot : (uint16_t)l->slot;
-}
-
-static void lines_wait_there(struct lane *l, const struct losses *losses, struct shares *at_to)
-{
-	struct values waits = {0};
-
-	values_reset(&l->rows);
-	for (size_t i = 0; i < losses->lost_count; i++) {
-		const struct lost *lost = &losses->lost[i];
-		int64_t            id = (int64_t)lost->of->reservation_id;
-		uint32_t           sku = sku_id(lost->line->sku), to = lost->loss->to->location_id;
-
-		values_row(&l->rows, V_INT(id), V_INT(sku), V_INT(to), V_INT(slot_of(l, lost)), V_INT(lost->qty));
-		values_row(&waits, V_INT(id), V_INT(sku), V_INT(to));
-		share_add(at_to, sku, to, slot_of(l, lost), lost->qty, 0);
-	}
-	txn_run(&l->txn, RESERVATION_LINE_ARRIVE, &(struct fill){.rows = &l->rows});
-	txn_run(&l->txn, WAITING_LOSE, &(struct fill){.rows = &waits});
-	values_fini(&waits);
+	txn_run(&l->txn, WAITING_LOSE, &(struct fill){.rows = &l->rows});
 	shares_sum(at_to);
 }
 
@@ -225,10 +170,10 @@ static void backorders_insert(struct lane *l, const struct op *op)
 
 	values_reset(&l->rows);
 	for (size_t i = 0; i < losses->lost_count; i++) {
-		const struct lost *lost = &losses->lost[i];
+		const struct relocation *lost = &losses->lost[i];
 
 		values_row(&l->rows, V_INT(op->new_id), V_INT(lost->of->reservation_id), V_INT(sku_id(lost->line->sku)),
-		           V_INT(lost->line->location->location_id), V_INT(lost->loss->to->location_id),
+		           V_INT(lost->line->location->location_id), V_INT(lost->to->location_id),
 		           V_TEXT(lost->of->order_id), V_INT(lost->qty));
 	}
 	txn_run(&l->txn, MOVEMENT_BACKORDER_ADD, &(struct fill){.rows = &l->rows});
@@ -237,71 +182,40 @@ static void backorders_insert(struct lane *l, const struct op *op)
 void losses_write(struct lane *l, const struct op *op)
 {
 	const struct losses *losses = op->losses;
+	struct relocations   all = {0};
 	struct shares        at_to = {0};
-	struct loser       **list;
-	size_t               count;
 
 	if (losses->lost_count == 0)
 		return;
-	list = losers_sorted(losses, false, &count);
-	orders_write(l, list, count);
-	lines_leave(l, losses, false);
-	lines_leave(l, losses, true);
-	lines_wait_there(l, losses, &at_to);
+	for (size_t i = 0; i < losses->lost_count; i++) /* joins those that wait there; new ones are in the own slot */
+		losses->lost[i].slot = losses->lost[i].beside ? losses->lost[i].beside->slot : (uint16_t)l->slot;
+	relocations_add(&all, losses->lost, losses->lost_count);
+	relocations_sort(&all);
+	relocations_orders(&l->txn, &all, &l->rows);
+	relocations_write(&l->txn, all.list, all.count, false, &l->rows);
+	queue_join(l, losses, &at_to);
 	promises_grow(l, op, &at_to);
 	backorders_insert(l, op);
 	values_reset(&l->rows);
-	for (size_t i = 0; i < count; i++)
-		values_row(&l->rows, V_INT(list[i]->reservation->reservation_id));
+	for (size_t i = 0; i < all.orders_count; i++)
+		values_row(&l->rows, V_INT(all.orders[i].reservation->reservation_id));
 	txn_run(&l->txn, RESERVATION_WAIT, &(struct fill){.rows = &l->rows});
 	shares_fini(&at_to);
-	free(list);
+	relocations_fini(&all);
 }
 
 /* ---- told */
 
-/* Adds to the lines what waits, by its place. */
-static void lines_grow(struct line *lines, size_t *count, const struct lost *lost, size_t lost_count)
-{
-	for (size_t i = 0; i < lost_count; i++) {
-		struct line *line = &lines[(*count)++];
-
-		*line = *lost[i].line;
-		line->location = lost[i].loss->to;
-		line->location_code = lost[i].loss->to->code;
-		line->granted = lost[i].qty;
-	}
-	*count = lines_join(lines, *count);
-}
-
-/* The order as it is then. Its losses are `count` from the first on. */
-static void order_tell(struct text *to, const struct op *op, const struct lost *lost, size_t count)
-{
-	const struct reservation *r = lost->of;
-	struct event_head         head = {.type = EVENT_BACKORDERED, .by = op->key_id, .cause = op->id};
-	size_t                    lines_count = r->lines_count;
-	struct line              *lines = mem_alloc((lines_count + count) * sizeof(*lines));
-
-	memcpy(lines, r->lines, lines_count * sizeof(*lines));
-	for (size_t i = 0; i < lines_count; i++)
-		lines[i].granted = lines[i].qty;
-	for (size_t i = 0; i < count; i++)
-		lines[lost[i].line - r->lines].granted -= lost[i].qty;
-	lines_grow(lines, &lines_count, lost, count);
-	event_reservation(to, &head, r, lines, lines_count, true);
-	free(lines);
-}
-
 void losses_tell(struct text *to, const struct op *op)
 {
-	const struct losses *losses = op->losses;
+	const struct losses    *losses = op->losses;
+	const struct event_head head = {.type = EVENT_BACKORDERED, .by = op->key_id, .cause = op->id};
+	struct relocations      all = {0};
 
-	for (size_t i = 0, of = 0; i < losses->lost_count; i += of) {
-		of = 1;
-		while (i + of < losses->lost_count && losses->lost[i + of].of == losses->lost[i].of)
-			of++;
-		order_tell(to, op, &losses->lost[i], of);
-	}
+	relocations_add(&all, losses->lost, losses->lost_count);
+	relocations_sort(&all);
+	relocations_tell(&all, losses->lost, losses->lost_count, &head, to);
+	relocations_fini(&all);
 }
 
 struct line *losses_lines(const struct op *op, size_t *count)
@@ -311,7 +225,9 @@ struct line *losses_lines(const struct op *op, size_t *count)
 
 	*count = op->lines_count;
 	memcpy(lines, op->lines, *count * sizeof(*lines));
-	lines_grow(lines, count, losses->lost, losses->lost_count);
+	for (size_t i = 0; i < losses->lost_count; i++)
+		line_come(lines, count, &losses->lost[i]);
+	*count = lines_join(lines, *count);
 	return lines;
 }
 

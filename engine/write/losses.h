@@ -13,8 +13,8 @@ void losers_lock(struct lane *l, const struct op *op);
  * LOSES_TOO_MANY: more than LOSERS_MAX of them would lose some, or more than LOST_MAX of their lines. The lines that
  * lack units are at fault. */
 enum outcome losers_decide(struct op *op);
-/* Steps of the transaction behind those that take the units out of the slots: orders, their lines, their places in the
- * line, the promises that grow, and what the movement remembers. */
+/* Steps of the transaction behind those that take the units out of the slots: orders, their lines, their positions in
+ * the queue, the promises that grow, and what the movement remembers. */
 void losses_write(struct lane *l, const struct op *op);
 /* Appends an event for each order. */
 void losses_tell(struct text *to, const struct op *op);

@@ -408,7 +408,7 @@ void reservation_held(struct reservation *r, const struct op *op, int64_t now)
 	r->created_at = r->read_at = now;
 	r->expires_at = now + (int64_t)op->reserve.ttl_s * 1000;
 	r->ship_after = op->reserve.ship_after;
-	r->waits_since = op->needs & NEEDS_NOTE ? op_told(op) : 0;
+	r->waits_since = op->needs & NEEDS_NOTE ? op_waits_since(op) : 0;
 	r->confirmed_at = r->released_at = r->settled_at = TIME_NONE;
 }
 

@@ -2,7 +2,7 @@
 #include "engine/write/shares.h"
 #include "engine/base/memory.h"
 #include "engine/log/event.h"
-#include "engine/waiting.h"
+#include "engine/write/waiting.h"
 
 #include <stdio.h>
 #include <stdlib.h>

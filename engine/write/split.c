@@ -5,6 +5,7 @@
 #include "engine/base/memory.h"
 #include "engine/write/fence.h"
 #include "engine/write/note.h"
+#include "engine/write/relocate.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -16,25 +17,20 @@ static bool splits(const struct op *op)
 
 /* ---- the first */
 
-/* Lists in l->rows the lines of which units leave: those that leave whole, or the others. */
-static void lines_leave(struct lane *l, bool whole)
+static void lines_leave(struct lane *l)
 {
-	values_reset(&l->rows);
+	struct leaving out = {0};
+
 	for (size_t i = 0; i < l->batch.count; i++) {
 		const struct op *op = l->batch.ops[i];
 
 		for (size_t k = 0; splits(op) && k < op->lines_count; k++) {
 			const struct line *line = &op->lines[k];
-			int64_t            first = (int64_t)op->other->reservation_id, sku = sku_id(line->sku),
-				location = line->location->location_id;
 
-			if (whole && line->qty == line->available)
-				values_row(&l->rows, V_INT(first), V_INT(sku), V_INT(location));
-			else if (!whole && line->qty < line->available)
-				values_row(&l->rows, V_INT(first), V_INT(sku), V_INT(location), V_INT(line->slot),
-				           V_INT(line->qty));
+			line_leaves(&out, op->other, line, line->qty, line->qty == line->available);
 		}
 	}
+	leaving_write(&l->txn, &out);
 }
 
 /* Writes the firsts that a task had when they were read, or the others. */
@@ -56,16 +52,7 @@ void splits_change(struct lane *l)
 {
 	firsts_write(l, false);
 	firsts_write(l, true);
-	lines_leave(l, false);
-	if (l->rows.count > 0) {
-		txn_run(&l->txn, SPLIT_LINE_TAKE, &(struct fill){.rows = &l->rows});
-		txn_expect(&l->txn, 2 * l->rows.rows, TXN_MOVED);
-	}
-	lines_leave(l, true);
-	if (l->rows.count > 0) {
-		txn_run(&l->txn, SPLIT_LINE_DROP, &(struct fill){.rows = &l->rows});
-		txn_expect(&l->txn, l->rows.rows, TXN_MOVED);
-	}
+	lines_leave(l);
 }
 
 /* ---- the part */

@@ -42,7 +42,7 @@ struct lane {
 	struct intake *intake;
 	struct outbox  outbox;      /* answered operations */
 	size_t         parked;      /* parked operations that are not answered yet, wherever they stand */
-	size_t         limit;       /* largest size of the next batch; halved while conflicts go on */
+	size_t         batch_max;   /* largest size of the next batch; halved while conflicts go on */
 	size_t         lookups_max; /* ids looked up at once; halved where they have many lines */
 	unsigned       failures;    /* failures of the database in a row */
 	bool           last_failed; /* the last round failed */

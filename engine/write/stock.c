@@ -142,7 +142,7 @@ static void waited_read(void *arg, const struct db_row *row)
 	txn_refuse(arg, TXN_SHORT);
 }
 
-/* The guard of places with a line: what reservations take is nobody's who waits. */
+/* The guard of locations with a queue: reservations take no units for which another order waits. */
 static void waited_look(struct lane *l)
 {
 	values_reset(&l->rows);

@@ -186,7 +186,7 @@ static void last_read(void *arg, const struct db_row *row)
 		counted->counted_at = counted_at;
 }
 
-/* Every count writes the row of its sku and place, so no two of them pass each other, on whatever nodes they are. */
+/* Every count writes the row of its sku and location, so no two of them pass each other, on whatever nodes they are. */
 static void counts_enter(struct lane *l, struct counting *in)
 {
 	const struct op *op = in->op;
@@ -252,7 +252,7 @@ static void arriving_read(void *arg, const struct db_row *row)
 		counted->arriving = db_int(row, 2);
 }
 
-/* Whoever counts a place finds what has arrived there, handed out or not. */
+/* A count of a location finds the units that have arrived there, handed out or not. */
 static void arriving_add(struct lane *l, struct counting *in)
 {
 	values_reset(&l->rows);
@@ -384,7 +384,7 @@ static void line_spread(struct lane *l, const struct op *op, const struct line *
 static void slots_lose(struct lane *l, const struct losses *losses, struct slot_rows *s)
 {
 	for (size_t i = 0; i < losses->lost_count; i++) {
-		const struct lost *lost = &losses->lost[i];
+		const struct relocation *lost = &losses->lost[i];
 		size_t at = slot_first(s, sku_id(lost->line->sku), lost->line->location->location_id, lost->line->slot);
 
 		if (at == s->count || !row_is_of(&s->list[at], lost->line) || s->list[at].slot != lost->line->slot ||

@@ -11,27 +11,27 @@ static bool op_waits(const struct op *op)
 	return false;
 }
 
-/* A part, and a replacement that tells no other place, have that of the order that they come from, whether a line waits
- * just now or not: it may be lost again. */
-int64_t op_told(const struct op *op)
+/* A part, and a replacement for which no other time was given, have the time of the order that they come from, whether
+ * a line waits just now or not: it may be lost again. */
+int64_t op_waits_since(const struct op *op)
 {
-	int64_t told = 0;
+	int64_t given = 0;
 
 	if (op->kind == OP_RESERVE && op->reserve.waits_since > 0)
-		told = op_waits(op) ? op->reserve.waits_since : 0;
+		given = op_waits(op) ? op->reserve.waits_since : 0;
 	else if (op->other && op_trait(op)->makes && !op_trait(op)->of_movement)
-		told = op->other->waits_since;
-	return told > 0 ? told : 0;
+		given = op->other->waits_since;
+	return given > 0 ? given : 0;
 }
 
 /* Lists the waiting ones of these lines, of reservation `id`; they come from `old` (0: from none). */
 static void lines_list(struct values *rows, const struct line *lines, size_t count, uint64_t id, bool held,
-                       int64_t told, uint64_t old)
+                       int64_t given, uint64_t old)
 {
 	for (size_t i = 0; i < count; i++)
 		if (lines[i].granted > 0 && line_waits(&lines[i]))
 			values_row(rows, V_INT(id), V_INT(sku_id(lines[i].sku)), V_INT(lines[i].location->location_id),
-			           V_INT(held), V_INT(told > 0 ? told : 0), V_INT(old));
+			           V_INT(held), V_INT(given > 0 ? given : 0), V_INT(old));
 }
 
 /* An order that comes by a reservation, or off another one by a split. */
@@ -58,15 +58,15 @@ static void changed_list(struct lane *l, const struct op *op, struct values *ids
 		lines_list(&l->rows, of->lines, of->lines_count, of->reservation_id, false, of->waits_since, 0);
 }
 
-/* Places in the line that were told, for what says so when it is read. */
-static void told_write(struct lane *l)
+/* The times that were given, which a GET of the order tells. */
+static void given_write(struct lane *l)
 {
 	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++) {
 		const struct op *op = l->batch.ops[i];
 
-		if (op->writes && op_told(op) > 0)
-			values_row(&l->rows, V_INT(op->new_id), V_INT(op_told(op)));
+		if (op->writes && op_waits_since(op) > 0)
+			values_row(&l->rows, V_INT(op->new_id), V_INT(op_waits_since(op)));
 	}
 	if (l->rows.count > 0)
 		txn_run(&l->txn, WAITS_SINCE_ADD, &(struct fill){.rows = &l->rows});
@@ -75,7 +75,7 @@ static void told_write(struct lane *l)
 void waits_write(struct lane *l)
 {
 	struct values ids = {0};
-	bool          told = false;
+	bool          given = false;
 
 	if (!txn_goes_on(&l->txn))
 		return;
@@ -85,7 +85,7 @@ void waits_write(struct lane *l)
 
 		if (!op->writes || op_trait(op)->of_movement)
 			continue;
-		told |= op_told(op) > 0;
+		given |= op_waits_since(op) > 0;
 		changed_list(l, op, &ids);
 		if (op_trait(op)->makes)
 			made_list(l, op, &ids);
@@ -97,7 +97,7 @@ void waits_write(struct lane *l)
 		txn_run(&l->txn, WAITING_END, &(struct fill){.rows = &ids});
 		txn_run(&l->txn, RESERVATION_WAIT, &(struct fill){.rows = &ids});
 	}
-	if (ids.count > 0 || told)
-		told_write(l);
+	if (ids.count > 0 || given)
+		given_write(l);
 	values_fini(&ids);
 }

@@ -11,7 +11,7 @@ static void put_read(void *arg, const struct db_row *row)
 	else if (!db_int(row, 1))
 		*outcome = NO_LOCATION;
 	else
-		*outcome = db_int(row, 2) == PLACE_STOCK ? OUTCOME_OK : WRONG_KIND;
+		*outcome = db_int(row, 2) == LOCATION_STOCK ? OUTCOME_OK : WRONG_KIND;
 }
 
 enum db_result threshold_put(struct db *db, const char *sku, const char *location, int64_t low, enum outcome *outcome)

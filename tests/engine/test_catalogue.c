@@ -29,7 +29,7 @@ Test(catalogue, totals_grow_old_while_the_machine_is_suspended)
 	size_t            count;
 
 	catalogue_locations_enter(c, catalogue_locations_ask(c), 1,
-	                          &(struct location){.location_id = 1, .kind = PLACE_STOCK, .code = "main"}, 1);
+	                          &(struct location){.location_id = 1, .kind = LOCATION_STOCK, .code = "main"}, 1);
 	total.location = catalogue_location(c, "main");
 	cr_expect(!catalogue_totals_get(c, sku, INT64_MAX - 1, &found, 1, &count, &age_ms), "never read");
 	catalogue_totals_put(c, sku, clock_boot_ms(), &total, 1);
@@ -49,15 +49,15 @@ Test(catalogue, totals_grow_old_while_the_machine_is_suspended)
 Test(catalogue, locations_that_were_found_earlier_are_not_entered_later)
 {
 	struct catalogue *c = catalogue_new();
-	struct location   was = {.location_id = 1, .kind = PLACE_STOCK, .code = "x"},
-			is = {.location_id = 1, .kind = PLACE_ASIDE, .code = "x"};
+	struct location   was = {.location_id = 1, .kind = LOCATION_STOCK, .code = "x"},
+			is = {.location_id = 1, .kind = LOCATION_ASIDE, .code = "x"};
 	int64_t asked[] = {catalogue_locations_ask(c), catalogue_locations_ask(c), catalogue_locations_ask(c)};
 
 	catalogue_locations_enter(c, asked[0], 9, &is, 1);
 	cr_expect(catalogue_locations_same(c, asked[2], 9));
 	cr_expect(!catalogue_locations_same(c, asked[1], 8));
 	catalogue_locations_enter(c, asked[1], 8, &was, 1);
-	cr_expect_eq(location_kind(catalogue_location(c, "x")), PLACE_ASIDE);
+	cr_expect_eq(location_kind(catalogue_location(c, "x")), LOCATION_ASIDE);
 	cr_expect(catalogue_locations_same(c, catalogue_locations_ask(c), 9));
 	catalogue_free(c);
 }

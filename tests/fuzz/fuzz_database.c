@@ -1,5 +1,5 @@
 /* fuzz_database.c - any bytes as the answers of a database server, to whoever reads them: lists, totals, counts, tasks,
- * jobs, lines, levels, webhooks, the feed. The first byte says who asks, the next one how (hostile.h). Then come the
+ * jobs, queues, levels, webhooks, the feed. The first byte says who asks, the next one how (hostile.h). Then come the
  * answers. Whatever they are: no memory is hurt, no assertion fails, nothing hangs, and what was read can be told in
  * JSON. */
 #include "engine/base/clock.h"
@@ -7,7 +7,7 @@
 #include "engine/base/memory.h"
 #include "engine/db/checks.h"
 #include "engine/db/writer.h"
-#include "engine/limits.h"
+#include "engine/sku_limits.h"
 #include "engine/log/event_json.h"
 #include "engine/log/event_walk.h"
 #include "engine/log/feed.h"
@@ -28,12 +28,12 @@
 #include "jobs/levels/level.h"
 #include "jobs/levels/threshold.h"
 #include "jobs/levels/watch.h"
-#include "jobs/locations/arrival.h"
-#include "jobs/locations/handout.h"
-#include "jobs/locations/line.h"
-#include "jobs/locations/location.h"
-#include "jobs/locations/loss.h"
-#include "jobs/locations/pull.h"
+#include "jobs/waiting/arrival.h"
+#include "jobs/waiting/handout.h"
+#include "jobs/waiting/queue_page.h"
+#include "jobs/location.h"
+#include "jobs/waiting/loss.h"
+#include "jobs/waiting/pull.h"
 #include "jobs/pause.h"
 #include "jobs/reap.h"
 #include "jobs/webhooks/webhook.h"
@@ -183,9 +183,9 @@ static enum db_result keys(struct asker *a)
 static enum db_result limits(struct asker *a)
 {
 	struct sku_put put = {.sku = "A", .wish = how & 8 ? 7 : -1};
-	enum db_result result = limits_read(a->db, a->c);
+	enum db_result result = sku_limits_read(a->db, a->c);
 
-	return result == DB_OK ? limits_put(a->db, a->c, &put) : result;
+	return result == DB_OK ? sku_limits_put(a->db, a->c, &put) : result;
 }
 
 /* ---- tasks */
@@ -295,12 +295,12 @@ static enum db_result jobs(struct asker *a)
 	return result == DB_OK ? job_pause(a->db, JOB_SETTLE, true, "w", NULL) : result;
 }
 
-/* ---- places, lines, levels */
+/* ---- locations, queues, levels */
 
-static enum db_result places(struct asker *a)
+static enum db_result locations(struct asker *a)
 {
 	struct location_row  row, list[3];
-	struct location_wish wish = {.kind = how & 8 ? PLACE_INCOMING : PLACE_STOCK, .expected_at = -1};
+	struct location_wish wish = {.kind = how & 8 ? LOCATION_INCOMING : LOCATION_STOCK, .expected_at = -1};
 	enum outcome         outcome;
 	size_t               count;
 	bool                 made;
@@ -312,26 +312,26 @@ static enum db_result places(struct asker *a)
 	return result == DB_OK ? location_put(a->db, a->c, "main", &wish, &row, &made, &outcome) : result;
 }
 
-static enum db_result line(struct asker *a)
+static enum db_result queue_page(struct asker *a)
 {
-	struct line_place  after = {0};
-	struct line_waiter list[3];
-	enum outcome       outcome;
-	size_t             count = 0;
-	enum db_result     result =
-		line_list(a->db, "A", how & 8 ? "main" : NULL, &after, list, LENGTH(list), &count, &outcome);
+	struct queue_position after = {0};
+	struct queue_order    list[3];
+	enum outcome          outcome;
+	size_t                count = 0;
+	enum db_result        result =
+		queue_page_read(a->db, "A", how & 8 ? "main" : NULL, &after, list, LENGTH(list), &count, &outcome);
 
 	for (size_t i = 0; result == DB_OK && i < count; i++) {
 		json_put_string(&a->w, "order_id", list[i].order_id);
 		json_put_string(&a->w, "state", reservation_state_name(list[i].state));
-		json_put_time(&a->w, "waits_since", list[i].place.waits_since);
+		json_put_time(&a->w, "waits_since", list[i].position.waits_since);
 	}
 	return result;
 }
 
 static enum db_result handout(struct asker *a)
 {
-	struct handout h = {.sku_id = 1, .from_id = 1, .to_id = 2, .units = 5, .limit = 16, .passes = how & 8};
+	struct handout h = {.sku_id = 1, .from_id = 1, .to_id = 2, .units = 5, .orders_max = 16, .passes = how & 8};
 	enum db_result result = handout_read(a->db, a->c, &h);
 
 	if (result == DB_OK && h.lapsed_count > 0)
@@ -545,7 +545,7 @@ static enum db_result writer(struct asker *a)
 /* In this order: an input's first byte is a place here. New ones go to the end. */
 static enum db_result (*const askers[])(struct asker *a) = {
 	get,     get_movement, get_customer, totals,    list_skus, list_orders, list_moves, census,    keys,
-	limits,  claim,        task_lists,   task_ends, reap,      buried,      jobs,       places,    line,
+	limits,  claim,        task_lists,   task_ends, reap,      buried,      jobs,       locations, queue_page,
 	handout, loss,         arrival,      pull,      watch,     pauses,      levels,     threshold, feed,
 	touched, walk,         keeping,      webhooks,  server,    past,        writer,
 };

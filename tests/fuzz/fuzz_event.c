@@ -324,7 +324,7 @@ static struct catalogue *catalogue_few(void)
 		catalogue_sku_enter(c, id, &"-ABCDEFGH"[id], 1);
 		catalogue_locations_enter(
 			c, catalogue_locations_ask(c), 1,
-			&(struct location){.location_id = id, .kind = PLACE_STOCK, .code = {"-abcdefgh"[id]}}, 1);
+			&(struct location){.location_id = id, .kind = LOCATION_STOCK, .code = {"-abcdefgh"[id]}}, 1);
 	}
 	return c;
 }

@@ -119,9 +119,9 @@ Test(restored_database, catalogue_forgets)
 	catalogue_sku_enter(c, 2, "B", 1);
 	cr_assert_eq(catalogue_past(c), 3, "a name with another number");
 	catalogue_locations_enter(c, catalogue_locations_ask(c), 1,
-	                          &(struct location){.location_id = 1, .kind = PLACE_STOCK, .code = "main"}, 1);
+	                          &(struct location){.location_id = 1, .kind = LOCATION_STOCK, .code = "main"}, 1);
 	catalogue_locations_enter(c, catalogue_locations_ask(c), 1,
-	                          &(struct location){.location_id = 2, .kind = PLACE_STOCK, .code = "main"}, 1);
+	                          &(struct location){.location_id = 2, .kind = LOCATION_STOCK, .code = "main"}, 1);
 	cr_assert_eq(catalogue_past(c), 4, "a location with another number");
 	cr_assert_eq(catalogue_location(c, "main")->location_id, 2);
 	catalogue_locations_enter(

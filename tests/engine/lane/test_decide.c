@@ -32,7 +32,7 @@ static struct table table_new(int64_t a, int64_t b, int64_t c, int64_t d)
 		catalogue_sku_enter(t.catalogue, i + 1, &code, 1);
 	}
 	catalogue_locations_enter(t.catalogue, catalogue_locations_ask(t.catalogue), 1,
-	                          &(struct location){.location_id = 1, .kind = PLACE_STOCK, .code = "main"}, 1);
+	                          &(struct location){.location_id = 1, .kind = LOCATION_STOCK, .code = "main"}, 1);
 	return t;
 }
 
@@ -282,7 +282,7 @@ static struct op *add_choices(struct table *t, const char *id, const char *lines
 		}
 		choice = op_choice(op, "A", 1, qty, strchr(places, '+'));
 		for (; *places && *places != '+'; places++)
-			op_place(op, choice, places, 1);
+			op_choice_add(op, choice, places, 1);
 	}
 	op_seal(op, NULL);
 	for (size_t i = 0; i < op->lines_count; i++) {
@@ -291,7 +291,7 @@ static struct op *add_choices(struct table *t, const char *id, const char *lines
 		op->lines[i].sku = catalogue_sku(t->catalogue, "A");
 		catalogue_locations_enter(t->catalogue, catalogue_locations_ask(t->catalogue), 1,
 		                          &(struct location){.location_id = (uint32_t)(*code - 'a' + 2),
-		                                             .kind = PLACE_STOCK,
+		                                             .kind = LOCATION_STOCK,
 		                                             .code = {*code}},
 		                          1);
 		op->lines[i].location = catalogue_location(t->catalogue, code);

@@ -280,7 +280,7 @@ static struct event_head head_by(uint32_t key_id)
 Test(feed, names_are_read)
 {
 	const struct sku     *b = catalogue_sku_enter(catalogue, 2, "B", 1);
-	const struct location main_ = {.location_id = 1, .kind = PLACE_STOCK, .code = "main"};
+	const struct location main_ = {.location_id = 1, .kind = LOCATION_STOCK, .code = "main"};
 	struct line           line = {.sku = b, .location = &main_, .qty = 3};
 	struct reservation    r = {.order_id = "R1",
 	                           .state = HELD,

@@ -1,0 +1,237 @@
+/* key_limit.c - see key_limit.h.
+ *
+ * The units are counted in the database at the start and every two seconds; in between this process adds the units that
+ * it holds for the key and takes off those that it confirms or releases. The next count includes the work of other
+ * processes and workers. A reservation that would pass the limit is not refused here: the lane looks whether it is
+ * there already, and refuses it if it is new. */
+#include "api/key_limit.h"
+#include "engine/base/clock.h"
+#include "engine/base/memory.h"
+#include "engine/loop.h"
+#include "engine/read/key.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	COUNT_EVERY_MS = 2000,
+	COUNT_SHARE = 20, /* at most a twentieth of the time is spent on counting */
+	COUNT_WAIT_MS = 10000,
+	POLL_MS = 100,
+};
+
+struct key_limit {
+	struct keys      *keys;
+	struct engine    *engine;
+	struct loop      *loop;
+	unsigned          reads;         /* reading of the keys' file whose names the last count noted */
+	bool              anew;          /* the next count notes names and enters all open holds */
+	struct hold_place next;          /* the place in the holds at which another count goes on */
+	bool              counting;      /* true: a count is under way */
+	int64_t           asked_ms;      /* time at which that count was asked for */
+	int64_t           taken_ms;      /* time at which the last count came back */
+	int64_t           count_next_ms; /* time at which the next count is due; clock_ms */
+};
+
+/* The units that the key holds open, as far as this process knows. */
+static int64_t held_open(const struct key *key)
+{
+	return key->held + key->grown - key->shrunk;
+}
+
+static void op_judge(struct key *key, struct op *op)
+{
+	int64_t units = op_units(op), room;
+
+	if (key->line.held == 0)
+		return;
+	room = key->counted ? key->line.held - held_open(key) - key->flying : 0;
+	op->reserve.limited = true;
+	op->reserve.room = room > 0 ? room : 0;
+	if (units > op->reserve.room && !op->other_id)
+		return; /* refused, or a replay; a replacement is judged by what it replaces */
+	op->reserve.held_units = units;
+	key->flying += units;
+}
+
+void key_limit_begin(struct key *key, struct op *first)
+{
+	for (struct op *op = first; op; op = op->next) {
+		op->key_id = key->line.key_id;
+		op->by = key->name;
+		if (op->kind == OP_RESERVE)
+			op_judge(key, op);
+	}
+}
+
+/* ---- outcomes */
+
+static void reservation_ended(struct key *key, const struct op *op)
+{
+	key->flying -= op->reserve.held_units;
+	assert(key->flying >= 0);
+	if (op->becomes == CONFIRMED)
+		return; /* never held open */
+	if (op->outcome == OUTCOME_OK)
+		key->grown += lines_units(op->reservation->lines, op->reservation->lines_count);
+	else if (op->outcome == OUTCOME_UNKNOWN)
+		key->grown += op->reserve.held_units; /* the next count sees these units */
+}
+
+/* The reservation that is no longer held open: confirmed, released, replaced, or split off and one of these. NULL:
+ * there is none. Other ends do not count: of an expired, a confirmed or a buried one. */
+static const struct reservation *hold_ended(const struct op *op)
+{
+	if (op->outcome != OUTCOME_OK)
+		return NULL;
+	switch (op->kind) {
+	case OP_CONFIRM:
+		return op->change.reacquired ? NULL : op->reservation;
+	case OP_RELEASE:
+		return op->reservation->confirmed_at == TIME_NONE ? op->reservation : NULL;
+	case OP_SPLIT:
+		return op->becomes && op->other->state == HELD ? op->reservation : NULL;
+	case OP_RESERVE:
+		return op->other && op->other->state == HELD ? op->other : NULL; /* the replaced one */
+	default:
+		return NULL;
+	}
+}
+
+static struct key *key_by_number(const struct keys *k, uint32_t key_id)
+{
+	for (size_t i = 0; i < k->count; i++)
+		if (k->all[i]->line.key_id == key_id)
+			return k->all[i];
+	return NULL;
+}
+
+/* Any key of a fitting role may end a hold; the units are given back to the key that made it. */
+void key_limit_end(struct key_limit *l, struct key *key, const struct op *op)
+{
+	const struct reservation *ended = hold_ended(op);
+	struct key               *holder;
+	int64_t                   units;
+
+	if (op->kind == OP_RESERVE && op->reserve.held_units > 0)
+		reservation_ended(key, op);
+	if (!l || l->keys->limited == 0 || !ended || op->arrived_ms <= l->taken_ms)
+		return; /* an operation that was under way when a count came may be in it */
+	holder = key_by_number(l->keys, ended->key_id);
+	units = lines_units(ended->lines, ended->lines_count);
+	if (holder) /* never below 0: another process may have made the hold since the count */
+		holder->shrunk += units < held_open(holder) ? units : held_open(holder);
+}
+
+/* ---- counting */
+
+/* Takes over a count. The count has the units that were held or given back before it was asked for. Later ones it may
+ * have or not: until the next count they count as held. */
+static void count_take(struct keys *k, const struct key_count *count)
+{
+	for (size_t i = 0; i < count->count; i++) {
+		struct key *key = key_by_number(k, count->keys[i].key_id);
+
+		if (!count->keys[i].limited || key->line.held == 0)
+			continue;
+		key->held = count->keys[i].units;
+		key->grown -= key->grown_asked;
+		key->shrunk = 0;
+		key->counted = true;
+	}
+}
+
+static void limit_count_done(void *arg, struct op *op)
+{
+	struct key_limit       *l = arg;
+	const struct key_count *count = op->job.arg;
+	int64_t                 now_ms = clock_ms(), pause_ms = (now_ms - l->asked_ms) * COUNT_SHARE;
+
+	l->counting = false;
+	l->taken_ms = now_ms;
+	if (op->outcome == OUTCOME_OK) {
+		count_take(l->keys, count);
+		l->next = count->next;
+	} else {
+		l->anew |= count->anew;
+	}
+	pause_ms = pause_ms < COUNT_EVERY_MS ? COUNT_EVERY_MS : pause_ms;
+	if (!l->anew && !count->more)
+		l->count_next_ms = now_ms + pause_ms;
+	op_free(op);
+}
+
+static struct key_count *count_new(const struct key_limit *l)
+{
+	struct key_count *count = mem_alloc(sizeof(*count) + l->keys->count * sizeof(count->keys[0]));
+
+	count->anew = l->anew;
+	count->next = l->next;
+	for (size_t i = 0; i < l->keys->count; i++) {
+		struct key         *key = l->keys->all[i];
+		struct counted_key *to = &count->keys[count->count];
+
+		if (!key->active)
+			continue;
+		to->key_id = key->line.key_id;
+		strcpy(to->name, key->line.name);
+		to->limited = key->line.held > 0;
+		key->grown_asked = key->grown;
+		count->count++;
+	}
+	return count;
+}
+
+/* Asks for a count, unless one is under way. Where the engine does not take it the next tick asks again. */
+static void limit_count(struct key_limit *l)
+{
+	struct op *op;
+
+	if (l->counting)
+		return;
+	op = op_new(OP_TALLY, 0, 0);
+	op->job = (struct job){.run = key_count_run, .run_free = free, .arg = count_new(l)};
+	l->asked_ms = clock_ms();
+	l->counting = engine_start(l->engine, op, l->loop, limit_count_done, l);
+	if (!l->counting) {
+		op_free(op);
+		return;
+	}
+	engine_wake(l->engine);
+	l->anew = false;
+}
+
+struct key_limit *key_limit_open(struct keys *k, struct engine *e, struct loop *loop)
+{
+	struct key_limit *l = mem_alloc(sizeof(*l));
+	int64_t           until = clock_ms() + COUNT_WAIT_MS;
+
+	*l = (struct key_limit){.keys = k, .engine = e, .loop = loop, .reads = k->reads, .anew = true};
+	limit_count(l);
+	while (l->counting && clock_ms() < until) {
+		struct pollfd p = {.fd = loop_fd(loop), .events = POLLIN};
+
+		poll(&p, 1, POLL_MS);
+		loop_run(loop);
+	}
+	return l;
+}
+
+void key_limit_tick(struct key_limit *l)
+{
+	if (!l)
+		return;
+	if (l->reads != l->keys->reads) {
+		l->reads = l->keys->reads;
+		l->anew = true;
+		l->count_next_ms = 0;
+	}
+	if ((l->anew || l->keys->limited) && clock_ms() >= l->count_next_ms)
+		limit_count(l);
+}
+
+void key_limit_free(struct key_limit *l)
+{
+	free(l);
+}

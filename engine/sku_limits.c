@@ -1,0 +1,80 @@
+/* sku_limits.c - see sku_limits.h. */
+#include "engine/sku_limits.h"
+#include "engine/base/clock.h"
+#include "engine/base/memory.h"
+
+#include <stdlib.h>
+
+enum { LIMITS_PAGE = 5000 };
+
+struct limits_reader {
+	struct catalogue *catalogue;
+	int64_t           last; /* number of the last change of all */
+	int64_t           to;   /* number of the last change that was read; 0: none */
+	struct sku_limit *list;
+	size_t            count, max;
+};
+
+static void limit_read(void *arg, const struct db_row *row)
+{
+	struct limits_reader *in = arg;
+
+	if (!row->col[1]) {
+		in->last = db_int(row, 0);
+		return;
+	}
+	in->to = db_int(row, 0);
+	in->list = mem_reach(in->list, in->count, &in->max, sizeof(*in->list));
+	in->list[in->count++] = (struct sku_limit){
+		catalogue_sku_enter(in->catalogue, (uint32_t)db_int(row, 1), db_word(row, 2), row->len[2]),
+		db_int(row, 3)};
+}
+
+/* One page of changes. *more: there are further ones. A database whose last change has a lower number than one that is
+ * known is in an earlier past: all of it is read anew. */
+static enum db_result page_read(struct db *db, struct catalogue *c, bool *more)
+{
+	struct limits_reader in = {.catalogue = c};
+	unsigned             past = catalogue_past(c);
+	int64_t              known = catalogue_limits_number(c), read_ms = clock_ms();
+	enum db_result       result =
+		db_ask(db, LIMITS_READ, &(struct fill){.after_id = known, .limit = LIMITS_PAGE}, limit_read, &in);
+	bool back = result == DB_OK && in.last < known;
+
+	*more = in.count == LIMITS_PAGE || back;
+	if (back)
+		catalogue_limits_forget(c);
+	else if (result == DB_OK)
+		catalogue_limits_enter(c, past, in.count > 0 ? in.to : known, *more ? LIMITS_MORE : read_ms, in.list,
+		                       in.count);
+	free(in.list);
+	return result;
+}
+
+enum db_result sku_limits_read(struct db *db, struct catalogue *c)
+{
+	enum db_result result;
+	bool           more;
+
+	do
+		result = page_read(db, c, &more);
+	while (result == DB_OK && more);
+	return result;
+}
+
+static void put_read(void *arg, const struct db_row *row)
+{
+	struct sku_put *put = arg;
+
+	put->made |= db_int(row, 0) != 0;
+	put->per_customer = db_int(row, 1);
+}
+
+enum db_result sku_limits_put(struct db *db, struct catalogue *c, void *arg)
+{
+	struct sku_put *put = arg;
+	enum db_result  result =
+		db_ask(db, SKU_PUT, &(struct fill){.code = put->sku, .per_customer = put->wish}, put_read, put);
+
+	return result == DB_OK ? sku_limits_read(db, c) : result;
+}

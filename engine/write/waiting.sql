@@ -1,0 +1,135 @@
+-- Lines that wait for units which are not in the house: rows of waiting_line. Only orders with such a line send any of
+-- these. A transaction that writes a row has locked its reservation, so two never meet here, and the order of locks
+-- does not name these rows.
+
+-- piece: end_of_time
+-- The due_at of a confirmed reservation that waits, under task 0: no claim takes it, and no call hastens it.
+TIMESTAMP'9999-12-31 23:59:59.999'
+
+-- piece: is_at_the_end
+-- What is due at the end of time, or nearly then: times may have been set right by hand.
+r.due_at > TIMESTAMP'9999-01-01 00:00:00'
+
+-- piece: waits_for_goods
+-- A line of reservation r waits.
+EXISTS (SELECT 1 FROM waiting_line w FORCE INDEX (PRIMARY) WHERE w.reservation_id = r.reservation_id)
+
+-- name: waiting_add (never_waits)
+-- New lines. A line that was split off, or replaces another one, takes the position of the line it comes from, unless
+-- this confirms it and the other one is held: the first confirmation counts. Rows: (reservation_id, sku, location,
+-- held, given ms since 1970 or 0, reservation it comes from or 0).
+INSERT INTO waiting_line (reservation_id, sku_id, location_id, held, waits_since, first_id, told)
+  WITH want(id, sku_id, location_id, held, given_ms, old_id) AS (VALUES {rows})
+  SELECT n.id, n.sku_id, n.location_id, n.held,
+         CASE WHEN n.given_ms > 0 THEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL n.given_ms * 1000 MICROSECOND
+              WHEN w.told = 1 OR w.held = n.held THEN w.waits_since
+              ELSE @t END,
+         COALESCE(w.first_id, n.id), IF(n.given_ms > 0, 1, IF(w.told = 1 OR w.held = n.held, w.told, 0))
+    FROM want n LEFT JOIN waiting_line w FORCE INDEX (PRIMARY)
+      ON w.reservation_id = n.old_id AND w.sku_id = n.sku_id AND w.location_id = n.location_id;
+
+-- name: waiting_lose (never_waits)
+-- Lines that wait from now on for units that were lost, each in the position that it would have had; a line that waits
+-- there already keeps its own. Rows: (reservation_id, sku, location).
+INSERT INTO waiting_line (reservation_id, sku_id, location_id, held, waits_since, first_id, told)
+  SELECT r.reservation_id, lost.sku_id, lost.location_id, r.state = {held},
+         COALESCE(e.waits_since, IF(r.state = {held}, r.created_at, r.confirmed_at)), r.reservation_id,
+         e.waits_since IS NOT NULL
+    FROM (SELECT 0 AS id, 0 AS sku_id, 0 AS location_id UNION ALL VALUES {rows}) lost
+    STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = lost.id
+    LEFT JOIN reservation_note e FORCE INDEX (PRIMARY) ON r.noted & {texts} AND e.reservation_id = r.reservation_id
+      ON DUPLICATE KEY UPDATE first_id = waiting_line.first_id;
+
+-- name: waiting_confirm
+-- The lines of holds of {list} that were confirmed just now.
+UPDATE waiting_line w FORCE INDEX (PRIMARY)
+  STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = w.reservation_id AND r.state = {confirmed}
+   SET w.held = 0, w.waits_since = IF(w.told = 1, w.waits_since, @t)
+ WHERE w.reservation_id IN ({list}) AND w.held = 1;
+
+-- name: waiting_end
+-- Removes the lines that are none any more: their reservation has ended, or they have left it. Rows: (reservation_id).
+DELETE w FROM (SELECT 0 AS id UNION ALL VALUES {rows}) touched
+  STRAIGHT_JOIN waiting_line w FORCE INDEX (PRIMARY) ON w.reservation_id = touched.id
+ WHERE NOT EXISTS (
+   SELECT 1 FROM reservation r FORCE INDEX (PRIMARY)
+     STRAIGHT_JOIN reservation_line l FORCE INDEX (PRIMARY)
+        ON l.reservation_id = w.reservation_id AND l.sku_id = w.sku_id AND l.location_id = w.location_id
+    WHERE r.reservation_id = w.reservation_id AND r.state IN ({held}, {confirmed}, {buried}));
+
+-- name: reservation_wait
+-- Confirmed reservations of {list} whose lines wait are put aside to the end of time; those that waited and do so no
+-- more are due. The same transaction has left its stamp in them.
+UPDATE reservation r FORCE INDEX (PRIMARY)
+   SET r.task_id = IF({waits_for_goods}, 0, IF({is_at_the_end}, {put_aside_until}, r.task_id)),
+       r.due_at = IF({waits_for_goods}, {end_of_time},
+                     IF({is_at_the_end}, GREATEST(@t, {ships_at}), r.due_at))
+ WHERE r.reservation_id IN (0, {list}) AND r.state = {confirmed};
+
+-- name: waits_since_add (never_waits)
+-- The time that was given for a reservation's position in the queue. Rows: (reservation_id, ms since 1970).
+INSERT INTO reservation_note (reservation_id, waits_since)
+  WITH given(id, ms) AS (VALUES {rows})
+  SELECT id, TIMESTAMP'1970-01-01 00:00:00' + INTERVAL ms * 1000 MICROSECOND FROM given
+    ON DUPLICATE KEY UPDATE waits_since = VALUES(waits_since);
+
+-- name: waiting_front
+-- The first orders in the queue for {sku} at {location}.
+SELECT reservation_id FROM waiting_line FORCE INDEX (line)
+ WHERE sku_id = {sku} AND location_id = {location}
+ ORDER BY held, waits_since, first_id, reservation_id LIMIT {limit};
+
+-- piece: served
+-- Reservations that get units: (reservation_id, changed, attempts) as in as_read, sorted. They are joined, since a
+-- thousand rows of a list cost the optimizer more than the rest of the hand-out.
+(SELECT 0 AS id, 0 AS read_changed, 0 AS read_attempts UNION ALL VALUES {rows}) mine
+  STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = mine.id
+
+-- piece: served_as_read
+r.changed = mine.read_changed AND r.attempts = mine.read_attempts
+
+-- name: reservation_serve
+-- Reservations that get units, and wait on, or are not for a claim: a hold past its time gets none.
+UPDATE {served} SET r.changed = @s, r.noted = r.noted | {relocated}
+ WHERE {served_as_read} AND (({is_kept}) OR r.state IN ({confirmed}, {buried}));
+
+-- name: reservation_serve_last
+-- Confirmed ones that get the last units they have waited for: they are due.
+UPDATE {served}
+   SET r.changed = @s, r.noted = r.noted | {relocated}, r.task_id = {put_aside_until},
+       r.due_at = GREATEST(@t, {ships_at})
+ WHERE {served_as_read} AND r.state = {confirmed};
+
+-- name: waiting_served
+-- Lines of {sku} that leave {location} whole, and their positions in the queue: the count is 2 for each. Rows:
+-- (reservation_id), sorted.
+DELETE l, w FROM (SELECT 0 AS id UNION ALL VALUES {rows}) mine
+  STRAIGHT_JOIN reservation_line l FORCE INDEX (PRIMARY)
+     ON l.reservation_id = mine.id AND l.sku_id = {sku} AND l.location_id = {location}
+  STRAIGHT_JOIN waiting_line w FORCE INDEX (PRIMARY)
+     ON w.reservation_id = mine.id AND w.sku_id = {sku} AND w.location_id = {location};
+
+-- name: reservation_line_arrive
+-- Units of lines that are at another location from now on. Rows: (reservation_id, sku, location, slot, units).
+INSERT INTO reservation_line (reservation_id, sku_id, location_id, slot, qty) VALUES {rows}
+    ON DUPLICATE KEY UPDATE qty = qty + VALUES(qty);
+
+-- name: waiting_list
+-- A page of the queues for {sku} at the locations {from_id} to {until_id}, behind a line of the first of them. Each
+-- alternative names its position in the index whole, or a page would walk over all before it. A hold past its time
+-- waits no more.
+SELECT w.location_id, w.held, w.waits_since, w.first_id, w.reservation_id, r.order_id, l.qty, r.state, o.code
+  FROM waiting_line w FORCE INDEX (line)
+  STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = w.reservation_id
+  STRAIGHT_JOIN reservation_line l FORCE INDEX (PRIMARY)
+     ON l.reservation_id = w.reservation_id AND l.sku_id = w.sku_id AND l.location_id = w.location_id
+  STRAIGHT_JOIN location o FORCE INDEX (PRIMARY) ON o.location_id = w.location_id
+ WHERE w.sku_id = {sku} AND w.location_id BETWEEN {from_id} AND {until_id} AND NOT ({is_past_its_time})
+   AND (w.location_id > {from_id}
+        OR (w.location_id = {from_id} AND w.held > {after_held})
+        OR (w.location_id = {from_id} AND w.held = {after_held} AND w.waits_since > {after_at})
+        OR (w.location_id = {from_id} AND w.held = {after_held} AND w.waits_since = {after_at}
+            AND w.first_id > {after_first})
+        OR (w.location_id = {from_id} AND w.held = {after_held} AND w.waits_since = {after_at}
+            AND w.first_id = {after_first} AND w.reservation_id > {after_id}))
+ ORDER BY w.location_id, w.held, w.waits_since, w.first_id, w.reservation_id LIMIT {limit};

@@ -1,0 +1,401 @@
+/* arrival.c - see arrival.h. A step is one transaction: the first of the queue get their units, or, where no order
+ * waits, the rest is for sale. Its first guards are the sum of promises and what is left of the arrival, so of two who
+ * hand out one arrival the second is undone and reads anew. */
+#include "jobs/waiting/arrival.h"
+#include "engine/base/clock.h"
+#include "engine/base/memory.h"
+#include "engine/db/retry.h"
+#include "engine/log/event.h"
+#include "engine/past.h"
+#include "jobs/waiting/deferred.h"
+#include "jobs/waiting/handout.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* STEP_ARRIVALS: arrivals that take turns. LOOK_MS: between two looks for open ones; SLICE_MS: how long the others of
+ * the background thread wait. BLOCKED_MS: how long an order that is locked holds up those behind it.
+ * PAUSE_TRIES: where nothing moved, as if so many tries had met a conflict: 0 to 8 ms. GROUP_FRONT: orders of each
+ * queue that are served together with those of other skus; APART_MS: how long none are, where that has failed. */
+enum { STEP_ARRIVALS = 64, LOOK_MS = 250, SLICE_MS = 250, BLOCKED_MS = 150, PAUSE_TRIES = 4 };
+enum { GROUP_FRONT = 8, APART_MS = 60000 };
+
+struct arrival {
+	uint64_t          movement_no;
+	const struct sku *sku;
+	uint32_t          from_id, to_id;
+	int64_t           left;
+	char              movement_id[ID_MAX + 1];
+};
+
+struct arrivals {
+	struct catalogue *catalogue;
+	const char       *chore; /* for the log; NULL: a call, which leaves what fails to the chore */
+	struct arrival    list[STEP_ARRIVALS];
+	size_t            count, passed; /* of the open ones: so many of the oldest are passed over */
+	struct deferred   deferred;
+	int64_t           apart_ms; /* clock_ms until which each is handed out by itself */
+};
+
+static void arrival_read(void *arg, const struct db_row *row)
+{
+	struct arrivals *in = arg;
+	struct arrival  *a;
+
+	if (in->count == LENGTH(in->list)) {
+		db_other(row);
+		return;
+	}
+	a = &in->list[in->count++];
+	*a = (struct arrival){
+		.movement_no = (uint64_t)db_int(row, 0),
+		.sku = catalogue_sku_enter(in->catalogue, (uint32_t)db_int(row, 1), db_word(row, 6), row->len[6]),
+		.from_id = (uint32_t)db_int(row, 2),
+		.to_id = (uint32_t)db_int(row, 3),
+		.left = db_int(row, 4)};
+	db_copy(row, 5, a->movement_id, sizeof(a->movement_id));
+}
+
+static struct fill fill_of(const struct arrival *a, int64_t units, int64_t filled)
+{
+	return (struct fill){.movement = (int64_t)a->movement_no,
+	                     .sku = sku_id(a->sku),
+	                     .location = a->from_id,
+	                     .to = a->to_id,
+	                     .units = units,
+	                     .filled = filled,
+	                     .left = a->left};
+}
+
+/* The first steps of a transaction that hands out these units. The connection has its writer since txn_enter. */
+static void lower(struct txn *t, struct fill fill)
+{
+	fill.writer = db_writer(t->db)->writer_id;
+	txn_run(t, PROMISE_LOWER, &fill);
+	txn_expect(t, 1, TXN_MOVED);
+	txn_run(t, ARRIVAL_LOWER, &fill);
+	txn_expect(t, 1, TXN_MOVED);
+	txn_run(t, ARRIVAL_CLOSE, &fill);
+}
+
+/* The last ones, but for the log. */
+static void move(struct txn *t, const struct fill *fill)
+{
+	txn_run(t, ARRIVAL_MOVE, fill);
+	txn_expect(t, 2, TXN_MOVED);
+	txn_run(t, ARRIVAL_TELL, fill);
+	txn_expect(t, 1, TXN_MOVED);
+}
+
+/* Of one movement, each of another sku. */
+static enum db_result serve(struct db *db, struct arrival *list, const struct handout *h, size_t count)
+{
+	struct text    changes = {0};
+	struct txn     t = {0};
+	struct fill    fill;
+	int64_t        stamp_min = 0;
+	enum db_result result;
+
+	for (size_t i = 0; i < count; i++)
+		stamp_min = h[i].stamp_min > stamp_min ? h[i].stamp_min : stamp_min;
+	txn_begin(&t, db);
+	txn_enter(&t, stamp_min, true);
+	for (size_t i = 0; i < count; i++)
+		if (h[i].count > 0)
+			lower(&t, fill_of(&list[i], h[i].given, h[i].given));
+	handouts_write(&t, h, count, STOCK_SETTLE, list[0].movement_id, &changes);
+	for (size_t i = 0; i < count; i++)
+		if (h[i].count > 0) {
+			fill = fill_of(&list[i], h[i].given, h[i].given);
+			move(&t, &fill);
+		}
+	txn_log(&t, &changes);
+	result = txn_commit_or_retry(&t);
+	for (size_t i = 0; result == DB_OK && i < count; i++)
+		list[i].left -= h[i].given;
+	text_fini(&changes);
+	return result;
+}
+
+/* ---- several skus together */
+
+/* It is left alone for a while, or damaged: none is left. */
+static bool is_left_out(const struct arrivals *all, const struct arrival *a)
+{
+	return a->left < 1 ||
+	       deferred_is(&all->deferred, &(struct giving){a->movement_no, sku_id(a->sku), a->from_id, a->to_id});
+}
+
+/* The arrivals from number `first` on that are handed out together: of one movement, each of another sku. */
+static size_t group_count(const struct arrivals *all, size_t first)
+{
+	size_t end = first + 1;
+
+	while (end < all->count && all->list[end].movement_no == all->list[first].movement_no &&
+	       sku_id(all->list[end].sku) > sku_id(all->list[end - 1].sku) && !is_left_out(all, &all->list[end]))
+		end++;
+	return end - first;
+}
+
+static enum db_result group_serve(struct db *db, struct catalogue *c, struct arrival *list, size_t count, bool *moved)
+{
+	struct handout *h = mem_alloc(count * sizeof(*h));
+	size_t          served = 0;
+	enum db_result  result;
+
+	for (size_t i = 0; i < count; i++)
+		h[i] = (struct handout){.sku_id = sku_id(list[i].sku),
+		                        .from_id = list[i].from_id,
+		                        .to_id = list[i].to_id,
+		                        .units = list[i].left,
+		                        .orders_max = GROUP_FRONT};
+	result = handouts_read(db, c, h, count);
+	for (size_t i = 0; i < count; i++)
+		served += h[i].count;
+	if (result == DB_OK && served > 0) {
+		result = serve(db, list, h, count);
+		*moved |= result == DB_OK;
+	}
+	for (size_t i = 0; i < count; i++)
+		handout_fini(&h[i]);
+	free(h);
+	return result;
+}
+
+/* The first of each queue get their units in one transaction, so an order of many lines is read, written and told once
+ * for all of them. What fails is left to the steps, each of one sku, for a while: they tell which sku it is. */
+static void serve_together(struct db *db, struct arrivals *all, int64_t until_ms, bool *moved)
+{
+	for (size_t i = 0, count; i < all->count && clock_ms() < until_ms && clock_ms() >= all->apart_ms; i += count) {
+		enum db_result result = DB_OK;
+
+		count = group_count(all, i);
+		if (count > 1 && !is_left_out(all, &all->list[i]))
+			result = group_serve(db, all->catalogue, &all->list[i], count, moved);
+		if (result != DB_OK && result != DB_RETRY)
+			all->apart_ms = clock_ms() + APART_MS;
+	}
+}
+
+/* ---- what is left over */
+
+struct rest {
+	struct shares slots; /* `qty` units each leave `available` */
+	int64_t       left;
+};
+
+static void slot_read(void *arg, const struct db_row *row)
+{
+	struct rest *in = arg;
+	int64_t      qty = db_int(row, 1) < in->left ? db_int(row, 1) : in->left;
+
+	if (qty <= 0)
+		return;
+	share_add(&in->slots, 0, 0, (uint16_t)db_int(row, 0), qty, 0);
+	in->left -= qty;
+}
+
+static void slots_run(struct txn *t, enum statement name, const struct rest *rest, const struct arrival *a,
+                      uint32_t location_id)
+{
+	struct values rows = {0};
+
+	for (size_t i = 0; i < rest->slots.count; i++)
+		values_row(&rows, V_INT(sku_id(a->sku)), V_INT(location_id), V_INT(rest->slots.list[i].slot),
+		           V_INT(rest->slots.list[i].qty), V_INT(0));
+	txn_run(t, name, &(struct fill){.rows = &rows});
+	values_fini(&rows);
+}
+
+/* For whoever watches levels. */
+static void placed_tell(struct text *changes, struct catalogue *c, const struct arrival *a)
+{
+	struct movement m = {.kind = ARRIVAL, .created_at = 0};
+	struct line     line = {.sku = a->sku, .location = catalogue_location_by_id(c, a->to_id), .granted = a->left};
+
+	snprintf(m.movement_id, sizeof(m.movement_id), "%s", a->movement_id);
+	event_movement(changes, &(struct event_head){.type = EVENT_PLACED}, &m, 0, &line, 1);
+}
+
+static void rest_take(struct txn *t, const struct rest *rest, const struct arrival *a, const struct fill *fill)
+{
+	txn_run(t, SLOTS_RAISE, fill);
+	txn_run(t, SLOTS_LOWER, fill);
+	txn_run(t, PROMISE_UNWAITED, fill);
+	txn_expect(t, 1, TXN_MOVED);
+	slots_run(t, STOCK_TAKE, rest, a, a->from_id);
+	txn_expect(t, 2 * rest->slots.count, TXN_SHORT);
+}
+
+/* Nobody waits: all that is left goes on sale, in the slots of the same numbers. */
+static enum db_result rest_sell(struct db *db, struct catalogue *c, struct arrival *a)
+{
+	const struct fill fill = fill_of(a, a->left, 0);
+	struct rest       rest = {.left = a->left};
+	struct text       changes = {0};
+	struct txn        t = {0};
+	enum db_result    result = db_ask(db, PROMISE_SLOTS, &fill, slot_read, &rest);
+
+	if (result == DB_OK && rest.left == 0) {
+		txn_begin(&t, db);
+		txn_enter(&t, 0, true);
+		lower(&t, fill);
+		if (a->from_id < a->to_id) /* the order of locks */
+			rest_take(&t, &rest, a, &fill);
+		slots_run(&t, STOCK_ADD, &rest, a, a->to_id);
+		if (a->from_id > a->to_id)
+			rest_take(&t, &rest, a, &fill);
+		move(&t, &fill);
+		placed_tell(&changes, c, a);
+		txn_log(&t, &changes);
+		result = txn_commit_or_retry(&t);
+		if (result == DB_OK)
+			a->left = 0;
+	} else if (result == DB_OK) {
+		result = DB_RETRY; /* somebody has reserved them just now, and waits */
+	}
+	text_fini(&changes);
+	shares_fini(&rest.slots);
+	return result;
+}
+
+/* ---- turns */
+
+/* One transaction, or two where holds are past their time. *moved: something has changed by it. */
+static enum db_result step(struct db *db, struct catalogue *c, struct arrival *a, struct handout *h, bool *moved)
+{
+	enum db_result result;
+
+	if (a->left < 1)
+		return DB_OK; /* handed out with others, or damaged */
+	*h = (struct handout){.sku_id = sku_id(a->sku),
+	                      .from_id = a->from_id,
+	                      .to_id = a->to_id,
+	                      .units = a->left,
+	                      .orders_max = h->orders_max,
+	                      .passes = h->passes};
+	result = handout_read(db, c, h);
+	if (result == DB_OK && h->lapsed_count > 0) {
+		result = handout_sweep(db, h);
+		*moved |= result == DB_OK;
+	}
+	if (result == DB_OK && h->count > 0) {
+		result = serve(db, a, h, 1);
+		handout_done(h, result == DB_OK);
+		*moved |= result == DB_OK;
+	} else if (result == DB_OK && h->waiting == 0) {
+		result = rest_sell(db, c, a);
+		*moved |= result == DB_OK;
+	}
+	handout_fini(h);
+	return result;
+}
+
+static enum db_result arrivals_find(struct db *db, struct arrivals *all, uint64_t movement_no)
+{
+	all->count = 0;
+	return db_ask(db, ARRIVALS_OPEN,
+	              &(struct fill){.from_id = (int64_t)movement_no,
+	                             .until_id = movement_no ? (int64_t)movement_no : INT64_MAX,
+	                             .offset = (int64_t)all->passed,
+	                             .taken = movement_no > 0,
+	                             .writer = db_writer(db)->writer_id,
+	                             .limit = STEP_ARRIVALS},
+	              arrival_read, all);
+}
+
+/* A step of each arrival that was found. What fails does not stop the others. */
+static enum db_result round_run(struct db *db, struct arrivals *all, struct handout *h, int64_t until_ms, bool *tried,
+                                bool *moved)
+{
+	enum db_result result = DB_OK;
+
+	for (size_t i = 0; result == DB_OK && i < all->count && clock_ms() < until_ms; i++) {
+		struct arrival     *a = &all->list[i];
+		const struct giving giving = {a->movement_no, sku_id(a->sku), a->from_id, a->to_id};
+
+		if (deferred_is(&all->deferred, &giving))
+			continue;
+		*tried = true;
+		result = deferred_begin(&all->deferred, db, &giving);
+		if (result == DB_OK)
+			result = step(db, all->catalogue, a, h, moved);
+		result = deferred_end(&all->deferred, db, all->catalogue, &giving, all->chore, result);
+	}
+	return result;
+}
+
+/* Where the oldest make no progress, those behind them have their turn, until all had it. *more: something is left, and
+ * not deferred. */
+static enum db_result hand_out(struct db *db, struct arrivals *all, uint64_t movement_no, int64_t slice_ms, bool *more)
+{
+	struct handout h = {0};
+	int64_t        moved_ms = clock_ms(), until_ms = moved_ms + slice_ms;
+	bool           tried, moved;
+	enum db_result result = DB_OK;
+
+	for (*more = true; result == DB_OK && *more && clock_ms() < until_ms;) {
+		h.passes = clock_ms() >= moved_ms + BLOCKED_MS;
+		tried = moved = false;
+		result = arrivals_find(db, all, movement_no);
+		*more = all->count > 0 || all->passed > 0 || result != DB_OK;
+		if (result == DB_OK)
+			serve_together(db, all, until_ms, &moved);
+		if (result == DB_OK)
+			result = round_run(db, all, &h, until_ms, &tried, &moved);
+		all->passed = moved || all->count < STEP_ARRIVALS ? 0 : all->passed + all->count;
+		*more &= tried || moved || all->passed > 0 || clock_ms() >= until_ms;
+		if (moved)
+			moved_ms = clock_ms();
+		else if (result == DB_OK && tried)
+			retry_pause(DB_RETRY, PAUSE_TRIES);
+	}
+	return result == DB_RETRY ? DB_OK : result;
+}
+
+enum db_result arrivals_run(struct db *db, struct catalogue *c, uint64_t movement_no, int64_t slice_ms, bool *more)
+{
+	struct arrivals all = {.catalogue = c};
+	enum db_result  result = hand_out(db, &all, movement_no, slice_ms, more);
+
+	deferred_fini(&all.deferred);
+	return result;
+}
+
+/* ---- the chore */
+
+struct arrivals *arrivals_new(struct catalogue *c)
+{
+	struct arrivals *all = mem_alloc(sizeof(*all));
+
+	all->catalogue = c;
+	all->chore = "arrivals";
+	return all;
+}
+
+void arrivals_free(struct arrivals *all)
+{
+	deferred_fini(&all->deferred);
+	free(all);
+}
+
+static enum db_result turn(void *arg, struct db *db, int64_t *pause_ms)
+{
+	bool           more = false;
+	int64_t        until_ms = clock_ms() + SLICE_MS;
+	enum db_result result = hand_out(db, arg, 0, SLICE_MS, &more);
+
+	*pause_ms = more && clock_ms() >= until_ms ? 0 : LOOK_MS;
+	return result;
+}
+
+static void leave(void *arg, struct db *db)
+{
+	(void)arg, (void)db;
+}
+
+struct chore arrival_chore(struct arrivals *all)
+{
+	return (struct chore){all->chore, turn, leave, all};
+}

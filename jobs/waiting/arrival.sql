@@ -1,0 +1,63 @@
+-- Arrivals: units that were promised have come, were booked (engine/write/movement.c), and are handed out from the
+-- front of the queue on, in batches.
+
+-- piece: of_arrival
+movement_no = {movement} AND sku_id = {sku} AND from_id = {location} AND to_id = {to}
+
+-- name: arrivals_open
+-- Arrivals of the movements {from_id} to {until_id} that are not handed out whole, the oldest first but for {offset}
+-- of them; with {taken} 0 only those that nobody else hands out just now. A time that was given by a clock that was
+-- ahead keeps nobody away.
+SELECT a.movement_no, a.sku_id, a.from_id, a.to_id, a.units, m.movement_id, k.code
+  FROM arrival_open a FORCE INDEX (PRIMARY)
+  STRAIGHT_JOIN movement m FORCE INDEX (PRIMARY) ON m.movement_no = a.movement_no
+  STRAIGHT_JOIN sku k FORCE INDEX (PRIMARY) ON k.sku_id = a.sku_id
+ WHERE a.movement_no BETWEEN {from_id} AND {until_id}
+   AND ({taken} = 1 OR a.writer_id = {writer} OR a.due_at <= UTC_TIMESTAMP(3) OR a.due_at > {soon})
+ ORDER BY a.movement_no, a.sku_id, a.from_id, a.to_id LIMIT {limit} OFFSET {offset};
+
+-- name: promise_lower
+-- Guard: units that leave the sum of promises were booked.
+UPDATE promise FORCE INDEX (PRIMARY) SET booked = booked - {units}, n = n + 1
+ WHERE sku_id = {sku} AND location_id = {location} AND booked >= {units};
+
+-- name: arrival_lower
+-- Guard: nobody has handed out anything of it since it was read. Whoever does so has it for half a second.
+UPDATE arrival_open FORCE INDEX (PRIMARY)
+   SET units = units - {units}, writer_id = {writer}, due_at = @t + INTERVAL 500000 MICROSECOND
+ WHERE {of_arrival} AND units = {left};
+
+-- name: arrival_close
+DELETE FROM arrival_open WHERE {of_arrival} AND units = 0;
+
+-- name: arrival_move
+-- The movement has a line of each end from the beginning on.
+UPDATE movement_line FORCE INDEX (PRIMARY) SET qty = qty + IF(location_id = {location}, -{units}, {units})
+ WHERE movement_no = {movement} AND sku_id = {sku} AND location_id IN ({location}, {to});
+
+-- name: arrival_tell
+UPDATE movement_transfer FORCE INDEX (PRIMARY)
+   SET filled = filled + {filled}, for_sale = for_sale + {units} - {filled}
+ WHERE {of_arrival};
+
+-- name: promise_slots
+-- Slots that have units of a promise that no order has.
+SELECT slot, available FROM stock_slot FORCE INDEX (PRIMARY)
+ WHERE sku_id = {sku} AND location_id = {location} AND available > 0 ORDER BY slot;
+
+-- name: slots_raise
+-- With slots_lower: locks every slot of a location and changes it, so that a reservation there comes before or behind,
+-- through whatever node.
+UPDATE stock_slot FORCE INDEX (PRIMARY) SET available = available + 1
+ WHERE sku_id = {sku} AND location_id = {location};
+
+-- name: slots_lower
+UPDATE stock_slot FORCE INDEX (PRIMARY) SET available = available - 1
+ WHERE sku_id = {sku} AND location_id = {location};
+
+-- name: promise_unwaited
+-- Guard behind the locks of all slots: nobody waits.
+UPDATE promise FORCE INDEX (PRIMARY) SET n = n + 1
+ WHERE sku_id = {sku} AND location_id = {location}
+   AND NOT EXISTS (SELECT 1 FROM waiting_line w FORCE INDEX (line)
+                    WHERE w.sku_id = {sku} AND w.location_id = {location});

@@ -1,0 +1,248 @@
+/* handout.c - see handout.h. */
+#include "jobs/waiting/handout.h"
+#include "engine/base/memory.h"
+#include "engine/past.h"
+#include "engine/write/relocate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void found_free(struct handout *h)
+{
+	free(h->list);
+	free(h->lapsed);
+	reservations_free(h->read, h->read_count);
+	values_fini(&h->front);
+	shares_fini(&h->at_from);
+	shares_fini(&h->at_to);
+	h->list = NULL;
+	h->lapsed = h->read = NULL;
+	h->front = (struct values){0};
+	h->count = h->lapsed_count = h->read_count = h->waiting = 0;
+	h->given = h->stamp_min = 0;
+	h->at_from = h->at_to = (struct shares){0};
+}
+
+void handout_fini(struct handout *h)
+{
+	found_free(h);
+}
+
+void handout_done(struct handout *h, bool committed)
+{
+	h->orders_max = committed ? h->orders_max * 2 : h->orders_max / 2;
+	h->orders_max = h->orders_max > HANDOUT_MAX   ? HANDOUT_MAX
+	                : h->orders_max < HANDOUT_MIN ? HANDOUT_MIN
+	                                              : h->orders_max;
+}
+
+/* ---- read and decided */
+
+static int id_order(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = (*(struct reservation *const *)b)->reservation_id;
+
+	return (x > y) - (x < y);
+}
+
+static const struct line *line_at(const struct reservation *r, uint32_t sku, uint32_t location)
+{
+	for (size_t i = 0; i < r->lines_count; i++)
+		if (sku_id(r->lines[i].sku) == sku && r->lines[i].location->location_id == location)
+			return &r->lines[i];
+	return NULL;
+}
+
+static void line_serve(struct handout *h, struct reservation *r, const struct line *line, int64_t qty)
+{
+	const struct line *beside = line_at(r, h->sku_id, h->to_id);
+
+	h->list[h->count] = (struct relocation){.of = r,
+	                                        .line = line,
+	                                        .beside = beside,
+	                                        .to = h->to,
+	                                        .qty = qty,
+	                                        .slot = beside ? beside->slot : line->slot};
+	h->given += qty;
+	h->stamp_min = h->stamp_min > r->changed ? h->stamp_min : r->changed + 1;
+	share_add(&h->at_from, h->sku_id, h->from_id, line->slot, qty, qty);
+	share_add(&h->at_to, h->sku_id, h->to_id, h->list[h->count++].slot, qty, 0);
+}
+
+/* Gives units in queue order; the orders that get none stay as they are. is_free: of each that was read, no other
+ * transaction has locked it. */
+static void decide(struct handout *h, const struct reservation_reader *in, const bool *is_free)
+{
+	int64_t left = h->units;
+
+	for (size_t i = 0; i < h->front.count && left > 0; i++) {
+		uint64_t             id = (uint64_t)h->front.list[i].number;
+		struct reservation **at =
+			in->count > 0 ? bsearch(&id, in->list, in->count, sizeof(struct reservation *), id_order)
+				      : NULL;
+		const struct line *line = at ? line_at(*at, h->sku_id, h->from_id) : NULL;
+		int64_t            qty;
+
+		if (!line || line->qty < 1 || !reservation_is_live((*at)->state))
+			continue; /* it has left the queue since */
+		qty = line->qty < left ? line->qty : left;
+		if (reservation_reads(*at) != EXPIRED)
+			left -= qty;
+		if (!is_free[at - in->list] && !h->passes)
+			break;
+		if (!is_free[at - in->list])
+			continue;
+		if (reservation_reads(*at) == EXPIRED)
+			h->lapsed[h->lapsed_count++] = *at;
+		else
+			line_serve(h, *at, line, qty);
+	}
+}
+
+/* Both lists are sorted by number. */
+static void mark_free(const struct reservation_reader *in, const struct values *unlocked, bool *is_free)
+{
+	for (size_t i = 0, k = 0; i < in->count && k < unlocked->count; i++) {
+		while (k < unlocked->count && (uint64_t)unlocked->list[k].number < in->list[i]->reservation_id)
+			k++;
+		is_free[i] = k < unlocked->count && (uint64_t)unlocked->list[k].number == in->list[i]->reservation_id;
+	}
+}
+
+static void front_meet(struct handout *h, const struct reservation_reader *in, const bool *is_free)
+{
+	h->list = mem_alloc((h->front.count + 1) * sizeof(*h->list));
+	h->lapsed = mem_alloc((h->front.count + 1) * sizeof(struct reservation *));
+	decide(h, in, is_free);
+	shares_sum(&h->at_from);
+	shares_sum(&h->at_to);
+}
+
+/* The front of the queue; its ids are added to those of all. */
+static enum db_result front_find(struct db *db, struct handout *h, struct values *all)
+{
+	struct fill    fill = {.sku = h->sku_id, .location = h->from_id};
+	enum db_result result;
+
+	assert(h->units > 0); /* what has none is not handed out: is_left_out, front_serve */
+	h->orders_max = h->orders_max ? h->orders_max : HANDOUT_FIRST;
+	fill.limit = h->units < (int64_t)h->orders_max ? h->units : (int64_t)h->orders_max;
+	result = db_ask(db, WAITING_FRONT, &fill, db_numbers, &h->front);
+	h->waiting = h->front.count;
+	for (size_t i = 0; i < h->front.count; i++)
+		values_row(all, h->front.list[i]);
+	return result;
+}
+
+/* DB_ERROR: there is no such location, by damage. */
+static enum db_result to_find(struct db *db, struct catalogue *c, struct handout *h)
+{
+	enum db_result result = catalogue_location_by_id(c, h->to_id) ? DB_OK : past_locations(db, c);
+
+	h->to = catalogue_location_by_id(c, h->to_id);
+	return result == DB_OK && !h->to ? DB_ERROR : result;
+}
+
+enum db_result handouts_read(struct db *db, struct catalogue *c, struct handout *list, size_t count)
+{
+	struct reservation_reader in = {.catalogue = c};
+	struct values             all = {0}, unlocked = {0};
+	enum db_result            result = DB_OK;
+
+	for (size_t i = 0; i < count; i++)
+		found_free(&list[i]);
+	for (size_t i = 0; result == DB_OK && i < count; i++)
+		result = front_find(db, &list[i], &all);
+	if (result == DB_OK && all.count > 0)
+		result = db_ask(db, RESERVATION_PROBE, &(struct fill){.rows = &all}, db_numbers, &unlocked);
+	if (result == DB_OK && all.count > 0)
+		result = reservations_ask(db, RESERVATION_BY_ID, &(struct fill){.rows = &all}, &in);
+	for (size_t i = 0; result == DB_OK && i < count; i++)
+		result = to_find(db, c, &list[i]);
+	if (result == DB_OK) {
+		bool *is_free = mem_alloc(in.count + 1);
+
+		mark_free(&in, &unlocked, is_free);
+		for (size_t i = 0; i < count; i++)
+			front_meet(&list[i], &in, is_free);
+		free(is_free);
+	}
+	list[0].read = in.list;
+	list[0].read_count = in.count;
+	values_fini(&all);
+	values_fini(&unlocked);
+	return result;
+}
+
+enum db_result handout_read(struct db *db, struct catalogue *c, struct handout *h)
+{
+	return handouts_read(db, c, h, 1);
+}
+
+/* ---- written */
+
+static void slots_reserve(struct txn *t, const struct handout *h, struct values *rows)
+{
+	const struct shares *taken = h->taken;
+
+	values_reset(rows);
+	for (size_t i = 0; i < h->at_to.count; i++)
+		values_row(rows, V_INT(h->sku_id), V_INT(h->to_id), V_INT(h->at_to.list[i].slot), V_INT(0),
+		           V_INT(h->at_to.list[i].qty));
+	txn_run(t, STOCK_RESERVE, &(struct fill){.rows = rows});
+	if (!taken)
+		return;
+	values_reset(rows);
+	for (size_t i = 0; i < taken->count; i++)
+		values_row(rows, V_INT(h->sku_id), V_INT(h->to_id), V_INT(taken->list[i].slot),
+		           V_INT(taken->list[i].qty), V_INT(0));
+	txn_run(t, STOCK_TAKE, &(struct fill){.rows = rows});
+	txn_expect(t, 2 * taken->count, TXN_SHORT);
+}
+
+static void units_write(struct txn *t, const struct handout *h, enum statement from, struct values *rows)
+{
+	struct relocations one = {0};
+	bool               to_first = h->to_id < h->from_id; /* the order of locks */
+
+	relocations_add(&one, h->list, h->count);
+	relocations_sort(&one);
+	relocations_write(t, one.list, one.count, true, rows);
+	relocations_fini(&one);
+	if (to_first)
+		slots_reserve(t, h, rows);
+	shares_write(t, rows, &h->at_from, from, TXN_MISPLACED);
+	if (!to_first)
+		slots_reserve(t, h, rows);
+}
+
+void handouts_write(struct txn *t, const struct handout *list, size_t count, enum statement from, const char *cause,
+                    struct text *changes)
+{
+	const struct event_head head = {.type = EVENT_ARRIVED, .cause = cause};
+	struct values           rows = {0};
+	struct relocations      all = {0};
+
+	for (size_t i = 0; i < count; i++)
+		relocations_add(&all, list[i].list, list[i].count);
+	relocations_sort(&all);
+	assert(all.count > 0); /* one of the list has a count */
+	relocations_orders(t, &all, &rows);
+	for (size_t i = 0; i < count; i++)
+		if (list[i].count > 0)
+			units_write(t, &list[i], from, &rows);
+	for (size_t i = 0; i < count; i++)
+		relocations_tell(&all, list[i].list, list[i].count, &head, changes);
+	relocations_fini(&all);
+	values_fini(&rows);
+}
+
+enum db_result handout_sweep(struct db *db, const struct handout *h)
+{
+	struct text      changes = {0};
+	enum txn_verdict verdict;
+	enum db_result   result = holds_expire(db, h->lapsed, h->lapsed_count, &changes, &verdict);
+
+	text_fini(&changes);
+	return result == DB_OK && verdict != TXN_DONE ? DB_RETRY : result;
+}

@@ -1,0 +1,14 @@
+/* pull.h - the chore of a service that gives the queue the units that become available at locations with waits_at: in
+ * every service, whatever its jobs are. A service of a database without such a location asks for one once a second. */
+#ifndef JOBS_PULL_H
+#define JOBS_PULL_H
+
+#include "engine/catalogue.h"
+#include "jobs/background.h"
+
+struct pull;
+struct pull *pull_new(struct catalogue *c);
+void         pull_free(struct pull *p);
+struct chore pull_chore(struct pull *p);
+
+#endif
