@@ -15,7 +15,8 @@
 #include <string.h>
 
 /* STEP_ARRIVALS: arrivals that take turns. LOOK_MS: between two looks for open ones; SLICE_MS: how long the others of
- * the background thread wait. BLOCKED_MS: how long an order that is locked holds up those behind it.
+ * the background thread wait. BLOCKED_MS: how long an order that is locked holds up those behind it, and how long a
+ * group that meets conflicts is tried again as a group.
  * PAUSE_TRIES: where nothing moved, as if so many tries had met a conflict: 0 to 8 ms. GROUP_FRONT: orders of each
  * queue that are served together with those of other skus; APART_MS: how long none are, where that has failed. */
 enum { STEP_ARRIVALS = 64, LOOK_MS = 250, SLICE_MS = 250, BLOCKED_MS = 150, PAUSE_TRIES = 4 };
@@ -35,7 +36,8 @@ struct arrivals {
 	struct arrival    list[STEP_ARRIVALS];
 	size_t            count, passed; /* of the open ones: so many of the oldest are passed over */
 	struct deferred   deferred;
-	int64_t           apart_ms; /* clock_ms until which each is handed out by itself */
+	int64_t           apart_ms;    /* clock_ms until which each is handed out by itself */
+	int64_t           conflict_ms; /* clock_ms since which groups meet conflicts; 0: the last ones met none */
 };
 
 static void arrival_read(void *arg, const struct db_row *row)
@@ -164,18 +166,27 @@ static enum db_result group_serve(struct db *db, struct catalogue *c, struct arr
 }
 
 /* The first of each queue get their units in one transaction, so an order of many lines is read, written and told once
- * for all of them. What fails is left to the steps, each of one sku, for a while: they tell which sku it is. */
-static void serve_together(struct db *db, struct arrivals *all, int64_t until_ms, bool *moved)
+ * for all of them. What fails is left to the steps, each of one sku, for a while: they tell which sku it is. DB_RETRY:
+ * a group has met a conflict, and shall be tried again before the steps: they would tell its orders once for each sku.
+ */
+static enum db_result serve_together(struct db *db, struct arrivals *all, int64_t until_ms, bool *moved)
 {
+	int64_t begun_ms = clock_ms();
+	bool    conflict = false;
+
 	for (size_t i = 0, count; i < all->count && clock_ms() < until_ms && clock_ms() >= all->apart_ms; i += count) {
 		enum db_result result = DB_OK;
 
 		count = group_count(all, i);
 		if (count > 1 && !is_left_out(all, &all->list[i]))
 			result = group_serve(db, all->catalogue, &all->list[i], count, moved);
+		conflict |= result == DB_RETRY;
 		if (result != DB_OK && result != DB_RETRY)
 			all->apart_ms = clock_ms() + APART_MS;
 	}
+	if (!conflict || all->conflict_ms == 0)
+		all->conflict_ms = conflict ? begun_ms : 0;
+	return conflict && clock_ms() < all->conflict_ms + BLOCKED_MS ? DB_RETRY : DB_OK;
 }
 
 /* ---- what is left over */
@@ -332,7 +343,7 @@ static enum db_result hand_out(struct db *db, struct arrivals *all, uint64_t mov
 {
 	struct handout h = {0};
 	int64_t        moved_ms = clock_ms(), until_ms = moved_ms + slice_ms;
-	bool           tried, moved;
+	bool           tried, moved, again;
 	enum db_result result = DB_OK;
 
 	for (*more = true; result == DB_OK && *more && clock_ms() < until_ms;) {
@@ -340,11 +351,12 @@ static enum db_result hand_out(struct db *db, struct arrivals *all, uint64_t mov
 		tried = moved = false;
 		result = arrivals_find(db, all, movement_no);
 		*more = all->count > 0 || all->passed > 0 || result != DB_OK;
-		if (result == DB_OK)
-			serve_together(db, all, until_ms, &moved);
-		if (result == DB_OK)
+		again = result == DB_OK && serve_together(db, all, until_ms, &moved) == DB_RETRY;
+		tried = again;
+		if (result == DB_OK && !again)
 			result = round_run(db, all, &h, until_ms, &tried, &moved);
-		all->passed = moved || all->count < STEP_ARRIVALS ? 0 : all->passed + all->count;
+		if (!again)
+			all->passed = moved || all->count < STEP_ARRIVALS ? 0 : all->passed + all->count;
 		*more &= tried || moved || all->passed > 0 || clock_ms() >= until_ms;
 		if (moved)
 			moved_ms = clock_ms();
