@@ -109,6 +109,7 @@ struct has {                  /* OP_GET_CUSTOMER: the answer */
 struct change {             /* OP_CONFIRM, OP_RELEASE, OP_EXTEND, OP_KICK, OP_SETTLE, OP_SPLIT */
 	bool    reacquire;  /* a confirmation that may acquire an expired reservation anew */
 	bool    force;      /* settled also where an open task has the order */
+	bool    if_held;    /* released only where it is held */
 	bool    reacquired; /* the answer: the reservation had expired */
 	int64_t ttl_s;      /* an extension: the new time to live, from now */
 };

@@ -540,6 +540,15 @@ static void read_reacquire(struct json_reader *in, struct change *change)
 	change->reacquire = word == 0;
 }
 
+static void read_if_state(struct json_reader *in, struct change *change)
+{
+	static const char *const states[] = {"held", NULL};
+	int                      word = -1;
+
+	json_word(in, "if_state", JSON_OPTIONAL, states, &word);
+	change->if_held = word == 0;
+}
+
 static void read_force(struct json_reader *in, struct change *change)
 {
 	json_bool(in, "force", JSON_OPTIONAL, &change->force);
@@ -557,7 +566,7 @@ void post_confirm(struct request *r)
 
 void post_release(struct request *r)
 {
-	post_change(r, OP_RELEASE, NULL);
+	post_change(r, OP_RELEASE, read_if_state);
 }
 
 void post_kick(struct request *r)
@@ -646,8 +655,10 @@ static void read_order_id(struct request *r, struct json_reader *items, size_t i
 	memcpy(r->ops[i]->id, order_id, len);
 }
 
-/* Each goes to the lane of its own id, where other calls about that order meet it. */
-static void post_changes(struct request *r, enum op_kind kind)
+/* Each goes to the lane of its own id, where other calls about that order meet it. `read` (NULL: nothing) takes what
+ * the call says of all of them. */
+static void post_changes(struct request *r, enum op_kind kind,
+                         void (*read)(struct json_reader *in, struct change *change))
 {
 	struct json_reader items;
 	struct json_fault  fault;
@@ -657,8 +668,8 @@ static void post_changes(struct request *r, enum op_kind kind)
 	if (!read_body(r, NULL, &fault) || !query_end(r))
 		return;
 	count = json_begin_items(&items, r->body, "order_ids", BATCH_MAX, &fault);
-	if (kind == OP_CONFIRM)
-		read_reacquire(&items, &change);
+	if (read)
+		read(&items, &change);
 	if (!read_end(r, &items, &fault))
 		return;
 	ops_make(r, count);
@@ -672,15 +683,15 @@ static void post_changes(struct request *r, enum op_kind kind)
 
 void post_confirmations(struct request *r)
 {
-	post_changes(r, OP_CONFIRM);
+	post_changes(r, OP_CONFIRM, read_reacquire);
 }
 
 void post_releases(struct request *r)
 {
-	post_changes(r, OP_RELEASE);
+	post_changes(r, OP_RELEASE, read_if_state);
 }
 
 void post_settlements(struct request *r)
 {
-	post_changes(r, OP_SETTLE);
+	post_changes(r, OP_SETTLE, NULL);
 }

@@ -447,9 +447,10 @@ static enum outcome release_decide(struct batch *b, struct op *op)
 	case RELEASED:
 		return OUTCOME_REPLAYED;
 	case HELD:
+		return OUTCOME_OK;
 	case CONFIRMED:
 	case BURIED:
-		return OUTCOME_OK;
+		return op->change.if_held ? state_outcome(f->state) : OUTCOME_OK;
 	default:
 		return state_outcome(reservation_reads(f)); /* settled, expired */
 	}

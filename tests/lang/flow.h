@@ -18,8 +18,8 @@
  *                                                      [customer=ID] [ship_after=+S] [waits_since=-S]
  *   batch RESERVATION | RESERVATION ..                 several in one call
  *   split FIRST ID LINE .. [then=confirm|release|settle]
- *   confirmations ID .. [reacquire]    releases ID ..  several in one call, expected like a batch
- *   confirm ID [reacquire]    release ID    extend ID ttl=S    get ID
+ *   confirmations ID .. [reacquire]    releases ID .. [if=held]    several in one call, expected like a batch
+ *   confirm ID [reacquire]    release ID [if=held]    extend ID ttl=S    get ID
  *   sku SKU [max_age=MS]      availability SKU ..      has SKU CUSTOMER
  *   limit SKU [N|none]        the most units of it that one customer may have
  *   movement ID               list|skus|movements SKU [state=S] [sku=SKU] [location=L] [limit=N] [next]

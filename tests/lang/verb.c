@@ -333,16 +333,24 @@ static bool write_batch(const struct step *s, struct call *to)
 	return good;
 }
 
-/* confirmations ID .. [reacquire]    releases ID ..    settlements ID .. */
+/* What a word that is no id says of the orders of a change, as a member; NULL: it is an id. */
+static const char *change_word(const char *word)
+{
+	if (strcmp(word, "reacquire") == 0)
+		return "\"if_expired\":\"reacquire\"";
+	return strcmp(word, "if=held") == 0 ? "\"if_state\":\"held\"" : NULL;
+}
+
+/* confirmations ID .. [reacquire]    releases ID .. [if=held]    settlements ID .. */
 static bool write_changes(const struct step *s, struct call *to)
 {
-	size_t last = s->words - 1;
-	bool   reacquire = last > 0 && strcmp(s->word[last], "reacquire") == 0;
+	size_t      last = s->words - 1;
+	const char *said = last > 0 ? change_word(s->word[last]) : NULL;
 
-	for (size_t i = 1; i <= last - reacquire; i++)
+	for (size_t i = 1; i <= last - (said != NULL); i++)
 		text_format(&to->body, "%s\"%s\"", i == 1 ? "{\"order_ids\":[" : ",", s->word[i]);
-	text_add(&to->body, reacquire ? "],\"if_expired\":\"reacquire\"}" : "]}");
-	return last > reacquire;
+	text_format(&to->body, said ? "],%s}" : "]}", said);
+	return last > (said != NULL);
 }
 
 static bool write_change(const struct step *s, struct call *to)
@@ -353,8 +361,8 @@ static bool write_change(const struct step *s, struct call *to)
 	text_add(&to->path, s->word[0]);
 	if (s->words == 2)
 		return true;
-	if (strcmp(s->word[2], "reacquire") == 0) {
-		text_add(&to->body, "{\"if_expired\":\"reacquire\"}");
+	if (change_word(s->word[2])) {
+		text_format(&to->body, "{%s}", change_word(s->word[2]));
 		return true;
 	}
 	if (strncmp(s->word[2], "force=", 6) == 0) {
