@@ -391,7 +391,7 @@ static void batch_answer(struct lane *l, int64_t now)
 		if (op_trait(op)->of_movement)
 			movement_answer(op, now);
 		else
-			reservation_answer(op, now);
+			reservation_answer(op, now, l->txn.stamp);
 		lane_answer(l, op, op->outcome);
 	}
 	batch_answered(l);

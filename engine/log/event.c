@@ -586,6 +586,8 @@ bool event_decode(struct catalogue *c, const struct event_row *row, const struct
 		subject = (union subject){0};
 		get_head(&in, e, &subject);
 		get_subject(&in, e, &subject);
+		if (e->reservation)
+			e->reservation->version = row->stamp;
 		if (in.wrong) {
 			feed_event_free(e);
 			break;

@@ -456,19 +456,21 @@ void reservation_changed(struct reservation *r, const struct op *op, int64_t now
 	}
 }
 
-void reservation_answer(struct op *op, int64_t now)
+void reservation_answer(struct op *op, int64_t now, int64_t stamp)
 {
 	if (op->writes && op_trait(op)->makes) {
 		op->reservation = op_trait(op)->divides ? split_made(op, now) : reservation_made(op, now);
-		return;
+	} else {
+		op->reservation = op->found; /* NULL where there is none */
+		op->found = NULL;
 	}
-	op->reservation = op->found; /* NULL where there is none */
-	op->found = NULL;
-	if (op->writes) {
+	if (op->writes && !op_trait(op)->makes) {
 		char *error = op->reservation->last_error;
 
 		reservation_changed(op->reservation, op, now);
 		if (!op->reservation->last_error)
 			free(error);
 	}
+	if (op->writes)
+		op->reservation->version = stamp;
 }

@@ -83,6 +83,7 @@ static const struct plan {
 	{MOVEMENT_LIST, "", NO_SORT},
 	{TXN_ENTER, "", NO_SORT},
 	{LANE_LOGS, "", NO_SORT},
+	{LANE_STAMP, "", NO_SORT},
 	{WRITER_TOUCH, "", NO_SORT},
 	{WRITER_LEAVE, "", NO_SORT},
 	{WRITERS_END, "7,8", NO_SORT},
