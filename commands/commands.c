@@ -241,6 +241,7 @@ static enum db_result purge_reservations(struct db *db, struct purge *p)
 	txn_run(&t, PURGE_SHORTS, &fill);
 	txn_run(&t, PURGE_HOLDS, &fill); /* where no key has a limit, nobody else takes these away */
 	txn_run(&t, PURGE_SPLITS, &fill);
+	txn_run(&t, PURGE_AMENDS, &fill);
 	txn_run(&t, PURGE_RETURNED, &fill);
 	result = txn_commit(&t, &verdict);
 	if (result == DB_OK && verdict == TXN_DONE)

@@ -41,6 +41,7 @@ const TYPES = {
     'replaced',
     'arrived',
     'backordered',
+    'changed',
   ],
   movement: ['receipt', 'adjustment', 'return', 'count', 'transfer', 'arrival', 'settlement'],
   stock: ['out', 'low', 'back', 'changed'],

@@ -326,6 +326,9 @@ DELETE b FROM reservation_returned b FORCE INDEX (PRIMARY) WHERE b.reservation_i
 -- What left a reservation is known as long as the reservation itself.
 DELETE s FROM reservation_part s FORCE INDEX (PRIMARY) WHERE s.first_id IN ({list});
 
+-- name: purge_amends
+DELETE a FROM reservation_amend a FORCE INDEX (PRIMARY) WHERE a.reservation_id IN ({list});
+
 -- name: purge_tasks_page
 -- A walk like purge_page: {limit} tasks behind {after_id}, and which of them ended more than {keep_days} ago and are
 -- named by no order that is held or confirmed. Each state is a question of its own: for a list of states the claim

@@ -16,6 +16,8 @@
  *                                                      the same with `counted`; S seconds ago
  *   reserve ID LINE .. [ttl=S] [mode=best_effort] [confirm=true] [replaces=ID] [reference=TEXT]
  *                                                      [customer=ID] [ship_after=+S] [waits_since=-S]
+ *   amend ID LINE .. [ttl=S] [mode=best_effort] [if_version=N] [force=true]
+ *                                                      the order gets these lines
  *   batch RESERVATION | RESERVATION ..                 several in one call
  *   split FIRST ID LINE .. [then=confirm|release|settle]
  *   confirmations ID .. [reacquire]    releases ID .. [if=held]    several in one call, expected like a batch

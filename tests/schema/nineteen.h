@@ -18,9 +18,12 @@ void nineteen_same(struct scratch *s, const struct text *before, const char *whe
 void migrate(struct scratch *s);
 void migrate_refused(struct scratch *s, const char *words);
 /* Steps of a flow. */
-#define OF_STEPS                                                                               \
-	" ALTER TABLE reservation_line DROP KEY IF EXISTS holder, DROP COLUMN IF EXISTS live;" \
-	" ALTER TABLE reservation DROP COLUMN IF EXISTS version, DROP COLUMN IF EXISTS version_kept;"
+#define OF_STEPS                                                                                      \
+	" ALTER TABLE reservation_line DROP KEY IF EXISTS holder, DROP COLUMN IF EXISTS live;"        \
+	" ALTER TABLE reservation DROP COLUMN IF EXISTS version, DROP COLUMN IF EXISTS version_kept;" \
+	" DROP TABLE IF EXISTS reservation_amend; ALTER TABLE waiting_line DROP PRIMARY KEY,"         \
+	" ADD PRIMARY KEY (reservation_id, sku_id, location_id), DROP COLUMN IF EXISTS added,"        \
+	" DROP COLUMN IF EXISTS units;"
 #define NO_STEPS "BEGIN NOT ATOMIC" OF_STEPS " END"
 #define IS_19                                                                                \
 	"sql BEGIN NOT ATOMIC DELETE FROM schema_version WHERE ABS(version) >= 20;" OF_STEPS \
