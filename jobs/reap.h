@@ -23,7 +23,8 @@ struct reaper {
  *
  * A worker can renew its lease only while the database answers. So if a reaper did not see the database for longer than
  * its pause, or if the database's clock jumped ahead since, the reaper first gives the leases that ran out in between
- * half a minute more. Before anything else it corrects times that were given by a clock that was ahead. */
+ * half a minute more. Then it corrects times that were given by a clock that was ahead. Only after that it frees
+ * orders. */
 enum db_result task_reap(struct db *db, struct catalogue *c, struct reaper *reaper,
                          void (*each)(void *arg, const struct task *task, int64_t orders), void *arg) MUST_CHECK;
 
