@@ -39,7 +39,7 @@ struct asked {
 	bool                last;  /* the connection ends with the answer */
 	bool                tcp;   /* the client came by an address, not by a unix socket */
 	bool                whole; /* the last byte has come */
-	void               *known; /* what `heard` has found out, for `asked`; the callee's */
+	void               *known; /* the finding of `heard`, for `asked`; owned by the callee */
 };
 
 /* Options, zero-initialised but for given ones; copied. */
@@ -58,7 +58,7 @@ struct connection_options {
 	struct tls         *tls; /* NULL: plain text */
 	/* The head of a request came, and a part of its body is still on its way. Returns how many bytes of body are
 	 * taken, with the sizes and ends of chunks; 0: the request is refused whatever the body says, so `asked` is
-	 * called without it, has to answer at once, and the connection ends. */
+	 * called without the body and has to answer at once, and the connection ends. */
 	uint64_t (*heard)(void *arg, struct asked *asked);
 	/* A request came. connection_answer answers it once, at once or later. */
 	void (*asked)(void *arg, const struct asked *asked);

@@ -1,5 +1,5 @@
-/* http1.h - a reader of HTTP/1.1: it finds the parts of a request and its end. Another reader, a proxy in front of us,
- * must not see another request than we do.
+/* http1.h - a reader of HTTP/1.1: it finds the parts of a request and its end. Another reader of the same bytes, such
+ * as a proxy in front of the service, must not see another request.
  *
  * A struct http1 follows the bytes of one request as they come and holds them against the grammar of RFC 9112, without
  * the parts of the grammar that are there for old programs only: a bare LF, a folded header, a name with a space, two

@@ -1,7 +1,7 @@
 /* stream.h - the socket of a client, plain or TLS: bytes that come, and bytes that are to go.
  *
  * Most requests come in one piece and most answers fit the socket's buffer. So a plain socket is read into one piece of
- * memory that all share, and written to at once; nothing is kept, and epoll is told nothing anew. TLS goes through
+ * memory that all share, and written to at once; nothing is kept, and epoll_ctl is not called again. TLS goes through
  * libevent's bufferevent. One thread: the loop's. */
 #ifndef STREAM_H
 #define STREAM_H
