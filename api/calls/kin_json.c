@@ -19,8 +19,8 @@ static void task_write(struct json_writer *w, const struct kin *kin)
 static int64_t next_attempt(const struct reservation *r)
 {
 	enum reservation_state reads = reservation_reads(r);
-	bool                   may_come =
-                reads == CONFIRMED ? !lines_wait(r->lines, r->lines_count) : reads == EXPIRED && r->state == HELD;
+	bool                   may_come = reads == CONFIRMED ? !lines_wait(r->lines, r->lines_count)
+	                                                     : reads == EXPIRED && r->state == HELD;
 
 	return may_come && r->task_id == 0 && r->due_at > r->read_at ? r->due_at : TIME_NONE;
 }
