@@ -1,4 +1,4 @@
-/* stats_watch.c - see stats_watch.h. A database that is away is waited for. */
+/* stats_watch.c - see stats_watch.h. It waits for a database that is away. */
 #include "commands/terminal/stats_watch.h"
 #include "commands/terminal/terminal.h"
 #include "engine/base/clock.h"
@@ -31,7 +31,7 @@ struct figure {
 	int64_t n;
 };
 
-/* One look, and the one before it. */
+/* The figures of one look. */
 struct look {
 	struct figure figures[FIGURES_MAX];
 	size_t        count;
@@ -47,7 +47,7 @@ struct lines {
 	unsigned rows; /* of the screen; 0: all that there are */
 };
 
-/* A screen has room for so much. */
+/* Begins lines; a screen has a width and a number of rows. */
 static void lines_begin(struct lines *to, bool screen)
 {
 	int width;
@@ -81,7 +81,7 @@ static PRINTF(3, 4) void line_add(struct lines *to, int column, const char *form
 	va_end(ap);
 }
 
-/* What a figure has grown or fallen by in a second; in a narrow column in 7 characters at most. */
+/* Writes the change of a figure in a second; in a narrow column in at most 7 characters. */
 static void rate_write(char rate[RATE_SIZE], double a_second, bool narrow)
 {
 	static const char units[] = "kMGTPE";
@@ -96,7 +96,7 @@ static void rate_write(char rate[RATE_SIZE], double a_second, bool narrow)
 	snprintf(rate, RATE_SIZE, "%+.0f%c/s", a_second, units[unit]);
 }
 
-/* A figure, and how fast it changes; an age does not. */
+/* Adds a line with a figure and its change in a second. An age has no change. */
 static void figure_line(struct lines *to, int column, const char *name, int64_t n, int64_t before, int64_t passed_ms)
 {
 	size_t len = strlen(name);
