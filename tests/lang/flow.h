@@ -88,27 +88,27 @@ void flow_end(void);
 #define flow_steps(...) flow_each((const char *const[]){__VA_ARGS__, NULL})
 void flow_each(const char *const *steps);
 void flow_step(const char *format, ...) PRINTF(1, 2);
-/* The step takes that many statements (0: whatever it takes) of this server, which logs them (server.h), `of` of them
- * with these words. */
+/* The step takes `statements` statements (0: any number) on this server, which logs them (server.h); `of` of them have
+ * these words. */
 void flow_costs(const struct server *server, const char *step, int statements, const char *words, int of);
 /* Steps made of a piece repeated `n` times, # being its number: flow_repeat("reserve R1", " S#=1", 1000, " -> 201"). */
 void flow_repeat(const char *before, const char *piece, int n, const char *after);
-/* n orders NAME0, NAME1 .. of one A each, confirmed, the oldest first; as many units more. */
+/* Adds n units of A, and makes n confirmed orders NAME0, NAME1 .. of one A each, the oldest first. */
 void flow_orders(const char *name, int n);
 
 /* A race that goes on while the test does something else: race_finish and race_free follow (race.h). */
 struct race *flow_race(const char *shape, const char *steps);
 
-/* For what the words cannot say. The test's database. */
+/* The test's database, for checks that the language has no words for. */
 struct scratch *flow_scratch(void);
 /* The port of program 0 or 1; it changes with a restart. */
 int flow_port(int program);
-/* Adds all that the programs have said so far. */
+/* Adds all messages of the programs so far. */
 void flow_said(struct text *to);
 int  flow_pid(int program);
 /* SIGTERM to program 0, without waiting; `restart` or flow_end goes on from there. */
 void flow_terminate(void);
-/* Another signal to program 0, which goes on; the signal has come by then. */
+/* Sends another signal to program 0, which goes on; the signal has come when this returns. */
 void flow_signal(int sig);
 /* Marks the test as failed and goes on. */
 void flow_fail(const char *format, ...) PRINTF(1, 2);
