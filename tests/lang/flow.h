@@ -47,7 +47,7 @@
  *   work KIND [OPTIONS] the same as run work KIND [OPTIONS] --once
  *   alone COMMAND       the same without --db URL
  *   start W COMMAND     the same beside the flow, W being its name;  signal W TERM|INT|KILL|STOP|CONT
- *                       (it has come by then)
+ *                       (it has come when the step ends)
  *   end W               it ends by itself, within 30 s; the expectation is like that of run
  *   exec CMD            workers from now on have this program (work --exec CMD); exec alone: none
  *   sql STATEMENT       in the test's database; the expectation is all that it gives: A,B C,D are two rows
