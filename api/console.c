@@ -77,7 +77,7 @@ void get_console_page(struct request *r)
 	reply_file(r, "index.html");
 }
 
-/* The way is relative, so that it leads here behind any prefix of a proxy, too. */
+/* The path is relative, so that it leads here also if a proxy adds a prefix. */
 static void reply_way(struct request *r, const char *to)
 {
 	if (!query_end(r))

@@ -36,7 +36,7 @@ struct told {
 struct requests {
 	struct engine *engine;
 	struct loop   *loop; /* the loop of their operations */
-	struct event  *wake; /* made active by a start: operations begin behind all sockets that have bytes; NULL:
+	struct event  *wake; /* made active by a start: operations begin after all sockets with bytes were served; NULL:
 	                        the owner begins them */
 	struct connections           *connections;
 	struct keys                  *keys;      /* NULL: every call is let in */
@@ -96,10 +96,10 @@ struct request {
 	int64_t     back_us;   /* .. and when */
 	void (*answer)(struct request *r);
 	void (*write)(struct json_writer *w, void *op); /* of request_ask */
-	int             wait_s; /* the operations may take so much longer, and the client is watched meanwhile */
+	int             wait_s; /* the operations may take this much longer, and the client is watched meanwhile */
 	struct request *next, *previous; /* neighbours in a list of requests that wait for operations */
 	void           *more;            /* the handler's data, freed with the request .. */
-	size_t          more_size;       /* .. and how many bytes of them count as those of operations do */
+	size_t          more_size;       /* .. and its bytes, which count as those of operations do */
 };
 
 /* ---- birth, by the service. Both are answered with 4xx or 503 or by a handler, once. */
@@ -131,8 +131,7 @@ void request_start(struct request *r, struct op *op, void (*answer)(struct reque
 void request_go_on(struct request *r, struct op *op, void (*answer)(struct request *r));
 /* As request_start, with the usual answer: 200 and the members of the operation that `write` puts, or its refusal. */
 void request_ask(struct request *r, struct op *op, void (*write)(struct json_writer *w, void *op));
-/* Many, in one go. The caller has called query_end, and has set r->ops and r->ops_count; those that are NULL count as
- * ended. */
+/* Many, in one go. The caller has called query_end, and has set r->ops and r->ops_count; a NULL counts as ended. */
 void request_start_batch(struct request *r, void (*answer)(struct request *r));
 /* Many, each in the lane of its own id, otherwise as request_start_batch: where the queue of a lane is full, only its
  * operations are BUSY. */
@@ -156,7 +155,7 @@ void reply_problem(struct request *r, int status, const char *code, const char *
 void reply_invalid(struct request *r, const char *field, const char *detail); /* 400 invalid_request */
 void reply_refused(struct request *r, enum outcome outcome, void (*members)(struct json_writer *w, void *arg),
                    void *arg);
-/* For a call whose roles depend on its body. false: the request is answered. */
+/* For a call with roles that depend on its body. false: the request is answered. */
 bool request_permits(struct request *r, enum callers callers) MUST_CHECK;
 int  outcome_status(enum outcome outcome);
 /* Writes the members of a problem, without the braces: for results of a batch call too. */

@@ -2,8 +2,8 @@
  *
  * The log has every event after a stamp (event_log.since). Older rows and events are not compared.
  *
- * A pass takes the orders and movements whose hash lies in a range; if there are too many, the range is halved, and
- * another pass takes the rest. A pass folds the log into a subject for each order and movement (row_fold), compares the
+ * A pass takes the orders and movements with a hash in a range; if there are too many, the range is halved, and another
+ * pass takes the rest. A pass folds the log into a subject for each order and movement (row_fold), compares the
  * subjects with the rows of the tables (rows_walk), and looks again at subjects that differ (doubts_settle): it reads
  * their rows again, and only then walks the log on. So the log has every change that the row has, and up to the stamp
  * of the row's last change the two must agree. A row that the walk has not reached is left to the next look. A subject
@@ -344,7 +344,7 @@ static void row_fold(void *arg, const struct event_walked *row)
 struct rows_reader {
 	struct events_audit *a;
 	bool                 is_movement;
-	struct audited       row; /* so far: its lines come one behind the other */
+	struct audited       row; /* so far: its lines come one after the other */
 	void (*each)(struct events_audit *a, bool is_movement, const struct audited *row);
 };
 
@@ -406,7 +406,7 @@ struct page {
 	int64_t last, keys;
 };
 
-/* Walks the rows behind `low` in ranges of keys. */
+/* Walks the rows after `low` in ranges of keys. */
 static enum db_result rows_walk(struct events_audit *a, bool is_movement, int64_t low)
 {
 	enum statement     find = is_movement ? AUDIT_PAGE_MOVEMENT : AUDIT_PAGE_RESERVATION;

@@ -114,7 +114,7 @@ static void reaped_json(const struct task *task, int64_t orders, bool freed)
 	text_fini(&out);
 }
 
-/* Prints a task. A person is told when there was nothing to free; a program reads no line as none. */
+/* Prints a task. If nothing was freed, the output for people says so; a program sees no line. */
 static void reaped_print(void *arg, const struct task *task, int64_t orders)
 {
 	struct reaped *r = arg;

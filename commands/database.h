@@ -21,7 +21,7 @@ int database_open(struct database *database, enum embedded_use use, bool migrate
 /* From now on the process moves to another host of --db if its own does not commit. For commands that run on and
  * write. */
 void database_watch(struct database *database);
-/* The finding behind `before` (NULL: the first); NULL: none. */
+/* The finding after `before` (NULL: the first); NULL: none. */
 const char *database_finding(const struct database *database, const char *before);
 /* Returns the exit status of a command that ends with `status`. A command that failed with another status than
  * EXIT_CONFIG ends with EXIT_CONFIG, and says why, if the database was migrated meanwhile. */

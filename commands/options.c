@@ -21,7 +21,7 @@
 enum { DIGITS_MAX = 15, RULE_SIZE = 160 };
 #define MANY INT64_C(999999999999999) /* the largest number of DIGITS_MAX digits */
 
-enum type { IS_TEXT, IS_LIST, IS_NUMBER, IS_MAYBE, IS_FLAG }; /* MAYBE: a flag that may have a value behind = */
+enum type { IS_TEXT, IS_LIST, IS_NUMBER, IS_MAYBE, IS_FLAG }; /* MAYBE: a flag that may have a value after = */
 
 #define TEXT             IS_TEXT, 0, 0
 #define LIST             IS_LIST, 0, 0
@@ -54,7 +54,7 @@ static void value_set(int option, const char *value)
 	values[option] = mem_copy(value);
 }
 
-/* Appends another value of a LIST, behind a comma. */
+/* Appends another value of a LIST, after a comma. */
 static void value_add(int option, const char *value)
 {
 	struct text all = {0};
@@ -190,7 +190,7 @@ static bool value_fits(int option, const char *name, const char *value, char rul
 
 /* ---- the three sources */
 
-/* Reads argv[i] and perhaps the value behind it; *used: how many arguments that were. */
+/* Reads argv[0] and perhaps its value after it; *used: number of arguments read. */
 static int argument_read(const struct command *command, char **argv, int left, int *used)
 {
 	const char *arg = argv[0], *equals = strchr(arg, '='), *value = "";

@@ -26,7 +26,7 @@ enum {
 	EXPORT = 4096,
 	SHOW = 8192,
 	JOBS = 16384,
-	COMMANDS_END, /* stands behind the last command */
+	COMMANDS_END, /* stands after the last command */
 	ALL = 2 * (COMMANDS_END - 1) - 1,
 	HOUSED = ALL - KEY, /* every command that works on a database */
 	SERVE_KEY = SERVE | KEY,

@@ -290,7 +290,8 @@ static void work_close(struct serve *s)
 	stop_fini(&closing.closed);
 }
 
-/* Checks options before a database is made or started: a wrong option is told at once, and leaves nothing behind. */
+/* Checks options before a database is made or started: a wrong option is reported at once, and leaves nothing
+ * behind. */
 static int serve_configure(struct serve *s)
 {
 	char why[512], served[512];

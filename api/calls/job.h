@@ -1,5 +1,5 @@
-/* job.h - a call whose work jobs/ does, on the background reader's connection. The noun's own struct carries the input
- * of a call and its answer, begins with a struct job_call, and belongs to an operation. */
+/* job.h - a call that jobs/ does, on the background reader's connection. The noun's own struct carries the input of a
+ * call and its answer, begins with a struct job_call, and belongs to an operation. */
 #ifndef API_JOB_H
 #define API_JOB_H
 

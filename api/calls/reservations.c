@@ -37,7 +37,7 @@ static void choice_write(struct json_writer *w, const struct choice *choice, enu
 	json_close_object(w);
 }
 
-/* The lines that an answer is about: those of the op or, of a confirmation or settlement, of its order. */
+/* The lines that an answer is about: the op's or, for a confirmation or settlement, the order's. */
 static size_t lines_told(const struct op *op, const struct line **lines)
 {
 	bool stored = op->kind == OP_CONFIRM || op->kind == OP_SETTLE;

@@ -20,7 +20,7 @@ struct webhook_call {
 	struct job_call job;
 	/* ---- asked */
 	const struct webhook_options *options;
-	char                          webhook_id[ID_MAX + 1]; /* of a list: the id behind which it begins */
+	char                          webhook_id[ID_MAX + 1]; /* of a list: the id after which it begins */
 	struct webhook                asked;
 	char                          secret[SECRET_SIZE]; /* the new one */
 	char                         *from;                /* a time; NULL: none */

@@ -47,7 +47,7 @@ struct connection {
 	struct http1_limits   limits; /* of that request; its call may have lower ones than the service */
 	bool                  heard;  /* the head was judged before the body had come .. */
 	void                 *known;  /* .. with this finding */
-	struct text           kept; /* bytes of that request, and behind it, while the request is incomplete or waits */
+	struct text           kept; /* bytes of that request, and after it, while the request is incomplete or waits */
 	size_t                read; /* bytes of the request that http1 has read */
 	uint64_t generation;        /* number of this request, over all connections that had this place of the pool */
 	size_t   held;              /* bytes allocated for those kept, as counted in all->bytes */
@@ -243,7 +243,7 @@ static void continue_send(struct connection *c)
 	if (!c->http1.continues || c->http1.body > 0)
 		return;
 	c->http1.continues = false;
-	(void)!stream_send(&c->stream, &part, 1); /* the answer goes behind it */
+	(void)!stream_send(&c->stream, &part, 1); /* the answer follows it */
 }
 
 static bool is_ready(const struct connection *c)
@@ -272,7 +272,7 @@ static size_t serve(struct connection *c, char *bytes, size_t len)
 			continue_send(c);
 		} else {
 			ask(c, bytes + done);
-			done = len; /* the rest is a part of that body, or behind it */
+			done = len; /* the rest belongs to that body, or follows it */
 		}
 	}
 	c->serving = false;

@@ -78,8 +78,8 @@ struct connections *connections_open(struct event_base *base, struct listenings 
 void                connections_free(struct connections *cs); /* closes all */
 /* Ten times a second: closes connections past their deadline, and accepts clients again where that was stopped. */
 void connections_tick(struct connections *cs);
-/* Stops listening: the sockets are closed. `emptied` is called in a later turn of the loop when no client is left, at
- * once where none is there; perhaps more than once. */
+/* Stops listening: the sockets are closed. `emptied` is called in a later turn of the loop when no client is left (if
+ * there is none, in the next turn); perhaps more than once. */
 void connections_last(struct connections *cs, void (*emptied)(void *arg), void *arg);
 /* The number of connections that are sending a request or being sent an answer: a drain waits for them. */
 size_t connections_moving(const struct connections *cs);
@@ -89,8 +89,8 @@ struct connection_metrics {
 };
 struct connection_metrics connections_metrics(const struct connections *cs);
 
-/* `left` is called if the client leaves before its request is answered. A client that has sent more behind the request
- * is not seen leaving. */
+/* `left` is called if the client leaves before its request is answered. The end of a client that has sent more after
+ * the request is not noticed. */
 void connection_watch(struct handle from, void (*left)(void *arg), void *arg);
 /* The address of the client, without its port; "unix" where it came by a unix socket, "-" where it has gone. */
 void connection_client(struct handle from, char *to, size_t size);

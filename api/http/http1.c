@@ -331,7 +331,7 @@ static size_t data_pass(struct http1 *f, size_t len)
 	return len;
 }
 
-/* Passes over the bytes that end nothing in their state, which are most of a head, and keeps those of a word. */
+/* Skips the bytes that do not end their state, which are most of a head, and keeps the bytes of a word. */
 static size_t text_pass(struct http1 *f, const char *bytes, size_t len)
 {
 	static const unsigned char passes[HTTP1_DONE + 1] = {[HTTP1_METHOD] = TOKEN,

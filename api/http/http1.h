@@ -85,8 +85,8 @@ struct http1 {
 
 /* Reads on, up to the end of the request or to a fault. Returns how many bytes were taken. */
 size_t http1_read(struct http1 *f, const char *bytes, size_t len);
-/* The value of a header of a request that is done, without the space around it; NULL: there is none. `bytes` are those
- * of the request; a NUL is written behind the value. */
+/* The value of a header of a request that is done, without the space around it; NULL: there is none. `bytes`: the bytes
+ * of the request; a NUL is written after the value. */
 const char *http1_header(const struct http1 *f, char *bytes, enum header header);
 /* The body of a request that is done, and its length. If it came in chunks they are put together in place: once. */
 char *http1_body(const struct http1 *f, char *bytes, size_t *len);

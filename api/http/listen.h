@@ -1,6 +1,6 @@
-/* listen.h - sockets on which the service listens. All sockets are bound first, so that a wrong address is told before
- * a database is made or started. They listen when the service can answer: a client that connects earlier is refused.
- * Used on the main thread. */
+/* listen.h - sockets on which the service listens. All sockets are bound first, so that a wrong address is reported
+ * before a database is made or started. They listen when the service can answer: a client that connects earlier is
+ * refused. Used on the main thread. */
 #ifndef LISTEN_H
 #define LISTEN_H
 

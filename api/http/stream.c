@@ -84,7 +84,7 @@ static void plain_writable(evutil_socket_t fd, short what, void *arg)
 	s->calls->taken(s->arg);
 }
 
-/* The bytes behind the first `sent` wait until the socket takes them. */
+/* Keeps the bytes after the first `sent`, until the socket takes them. */
 static void plain_keep(struct stream *s, const struct iovec *parts, int count, size_t sent)
 {
 	for (int i = 0; i < count; i++) {

@@ -26,7 +26,7 @@ struct basket {
 struct availability {
 	struct within      within;
 	size_t             baskets, lines;
-	struct basket     *basket; /* behind the lines */
+	struct basket     *basket; /* stored after the lines */
 	struct basket_line line[]; /* by basket, then by sku */
 };
 

@@ -11,7 +11,7 @@ struct db;
 void bar_begin(const char *word, int64_t about);
 /* As bar_begin, for all rows of a table; the database estimates their number. */
 void bar_of_table(struct db *db, const char *word, const char *table);
-void bar_set(int64_t done); /* so many things are done; drawn ten times a second at most */
+void bar_set(int64_t done); /* `done` things are done; drawn ten times a second at most */
 void bar_end(void);         /* wiped away; a second time does nothing */
 
 #endif

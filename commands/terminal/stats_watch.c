@@ -16,7 +16,7 @@ enum { FIGURES_MAX = 64, LINES_MAX = 40, LINE_SIZE = 52, NARROW = 40, RATE_SIZE 
 
 static const int64_t NARROW_MOST = 9999999999;
 
-/* Groups, each from a figure on; the right column, where there are two, begins with the third. */
+/* Groups, each from a figure on. If there are two columns, the right one begins with the third group. */
 static const struct {
 	const char *first, *title;
 } groups[] = {{"skus", "stock"},
@@ -142,8 +142,8 @@ static void lines_make(struct lines *to, const struct look *l, const struct look
 	}
 }
 
-/* A line of the picture or of the block, the right column `width` behind the left one. Titles, which begin at the edge,
- * are bold where there are colours. */
+/* A line of the picture or of the block, the right column `width` after the left one. Titles, which begin at the edge,
+ * are bold if the terminal has colours. */
 static void line_put(const char *left, const char *right, int width, bool screen)
 {
 	bool title = *left && *left != ' ' && screen && terminal_paints(STDOUT_FILENO);
@@ -176,7 +176,7 @@ static void picture_put(const struct lines *lines, const char *title)
 	printf("%s", screen ? "\033[J" : "\n");
 }
 
-/* One look. The figures stay those of the look before where the database does not answer. */
+/* Takes a look. False: the database does not answer, and the figures stay as they were. */
 static bool look_take(struct db *db, struct look *l, struct census *counts)
 {
 	if ((!db_connected(db) && !db_connect(db)) || !census_read(db, false, counts))

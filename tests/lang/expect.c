@@ -322,7 +322,7 @@ static bool judge_bare(struct judge *j, const char *word)
 		j->rows = member(j->root, "lines");
 		return strcmp(string_of(j->root, "code"), word) == 0 || refuse(j, "the code is not %s", word);
 	}
-	if (j->status == 422 && !j->rows) /* the name of an unknown sku stands somewhere in the problem */
+	if (j->status == 422 && !j->rows) /* an unknown sku is named somewhere in the problem */
 		return strstr(string_of(j->root, "detail"), word) || refuse(j, "%s is not named", word);
 	if (*word == '@')
 		j->row = row_find(member(j->root, "locations"), word);

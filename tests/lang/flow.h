@@ -39,7 +39,7 @@
  *   ended N             the program ends by itself, within 30 s, with exit status N; the next request starts it
  *   expire              the program again with --jobs=expire: due holds are swept from now on; `wait` for it
  *   tick S              S seconds pass: every stored time is shifted
- *   lock, unlock        every row of the database is locked by somebody else
+ *   lock, unlock        every row of the database is locked by another transaction
  *   cut; away, back     the program loses its connections to the database; and gets no new ones until `back`
  *   mark, unchanged     nothing that is stored has changed since `mark`
  *   run COMMAND         holdfast COMMAND --db URL; the expectation is its exit status (0 where none is said) and words
