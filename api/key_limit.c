@@ -50,8 +50,7 @@ static void op_judge(struct key *key, struct op *op)
 	op->reserve.limited = true;
 	op->reserve.room = room > 0 ? room : 0;
 	if (units > op->reserve.room && !op->other_id)
-		return; /* it will be refused or is a replay; for a replacement the lane counts the units of the
-		           replaced order */
+		return; /* refused, or a replay; a replacement is judged with the units that it replaces */
 	op->reserve.held_units = units;
 	key->flying += units;
 }

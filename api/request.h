@@ -83,7 +83,7 @@ struct request {
 	struct key         *key;                            /* the caller's key; NULL: no key was needed */
 	bool                audited; /* true: an admin key changes something, so the answer is logged */
 	const char         *code;    /* of the problem that was answered; NULL: none */
-	struct access_note *note;    /* facts for its lines (access.h), freed with it; NULL: it has no lines */
+	struct access_note *note;    /* facts for its lines (access.h), freed with it; NULL: none are kept */
 	struct query_string query;   /* stands in the bytes of the request */
 	struct json_doc    *body;
 	int64_t             began_us;
