@@ -1,4 +1,4 @@
-/* show.c - the command `show`. The call of the API answers; its JSON is printed as it came, or as lines and tables for
+/* show.c - the command `show`. The call of the API answers; its JSON is printed unchanged, or as lines and tables for
  * people, whatever members it has. */
 #include "commands/show.h"
 #include "api/http/uri.h"
@@ -133,7 +133,7 @@ static void table_put(struct text *to, const void *table)
 	text_fini(&cell);
 }
 
-/* Lines NAME VALUE, then the tables, each below its name. A cursor is nothing to read. */
+/* Lines NAME VALUE, then the tables, each below its name. A cursor is left out. */
 static void object_put(struct text *to, const void *object)
 {
 	size_t width = 0;
@@ -173,7 +173,7 @@ static void answer_print(const struct text *body, const void *root)
 
 /* ---- the command */
 
-/* Prints the answer, for people not a page without items. Returns whether there was anything; `cursor` is that of the
+/* Prints the answer; as text a page without items is not printed. Returns whether it had anything. `cursor`: of the
  * next page, or empty. */
 static bool answer_take(const struct text *body, struct text *cursor)
 {

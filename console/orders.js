@@ -1,4 +1,4 @@
-/* orders.js - orders: by id, by state, one of them whole, and what may be done with it. */
+/* orders.js - orders: by id, by state, and one order with all that may be done with it. */
 import {
   are,
   Table,
@@ -31,7 +31,7 @@ const linesInWords = lines => [
   lines.slice(0, 3).map((l, i) => [i > 0 && ', ', number(l.qty), ' × ', code(l.sku), ' at ', code(l.location)]),
   lines.length > 3 && `, and ${many(lines.length - 3, 'more line')}`,
 ]
-/* A form for order_ids that somebody may have, said once. */
+/* The words for a change that had been done before. */
 const before = replayed => (replayed ? ' It had been done before.' : '')
 
 /* ---- a new order */
@@ -328,7 +328,7 @@ function times(o) {
   ].filter(([, value]) => value)
 }
 
-/* An order by itself says these; one of a list does not. */
+/* Facts that only the answer of a single order has, not one of a list. */
 const ofTask = t => [
   h('a', {href: '#/jobs'}, `task ${t.task_id}`),
   ' of ',

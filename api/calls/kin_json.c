@@ -14,8 +14,8 @@ static void task_write(struct json_writer *w, const struct kin *kin)
 	json_close_object(w);
 }
 
-/* The time from which a claim takes an order that none takes now: confirmed, or over and not expired yet. Nobody knows
- * when one is due that waits for units. */
+/* The time from which a claim will take an order that no claim takes now: a confirmed one, or a hold that is over and
+ * not expired yet. An order that waits for units has no such time. */
 static int64_t next_attempt(const struct reservation *r)
 {
 	enum reservation_state reads = reservation_reads(r);

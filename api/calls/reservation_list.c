@@ -39,7 +39,7 @@ static bool query_state(struct request *r, enum reservation_state *state)
 	return false;
 }
 
-/* Reads whose holders the list is to show; the sku becomes the op's line. */
+/* Reads the filter by holding: a sku, at a location or anywhere. The sku becomes the op's line. */
 static bool query_holding(struct request *r, struct op *op)
 {
 	const char            *sku, *location;

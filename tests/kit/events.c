@@ -29,7 +29,7 @@ struct events events_new(void)
 	return log;
 }
 
-/* Empties the row; what was read goes, too. */
+/* Empties the row, and frees the events that were read. */
 void events_reset(struct events *log)
 {
 	for (size_t i = 0; i < log->count; i++)
