@@ -55,6 +55,16 @@ bool reservation_is_live(enum reservation_state reads)
 	return reads == HELD || reads == CONFIRMED || reads == BURIED;
 }
 
+bool hold_has_end(int64_t hold_until)
+{
+	return hold_until < INT64_C(190288396800000); /* the year 8000 */
+}
+
+bool reservation_on_hold(const struct reservation *r)
+{
+	return r->hold_until > 0;
+}
+
 /* ---- columns */
 
 enum read_as { CODE, NUMBER, HASH, TIME, TEXT };

@@ -89,8 +89,12 @@ struct reservation {
 /* The state to tell: a held reservation past expires_at reads EXPIRED. */
 enum reservation_state reservation_reads(const struct reservation *r);
 /* True: it reads EXPIRED, and not for long: a change of just before its end may still be committing. */
-bool                reservation_just_ended(const struct reservation *r);
-bool                reservation_is_live(enum reservation_state reads); /* true: its units are promised */
+bool reservation_just_ended(const struct reservation *r);
+bool reservation_is_live(enum reservation_state reads); /* true: its units are promised */
+/* A hold without end has an end in the year 9000, nearly: times may have been set right by hand since. */
+#define HOLD_NO_END INT64_C(221845392000000)
+bool                hold_has_end(int64_t hold_until);
+bool                reservation_on_hold(const struct reservation *r); /* true: it was held back when it was read */
 struct reservation *reservation_copy(const struct reservation *r);
 void                reservation_free(struct reservation *r); /* NULL is fine */
 void                reservations_free(struct reservation **list, size_t count);

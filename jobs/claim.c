@@ -184,14 +184,14 @@ static enum db_result rows_now(struct db *db, struct catalogue *c, struct reserv
 
 /* True: nobody else has had the order since the reaper freed it: it still names the task, or waits again or is buried
  * with the reaper's words. Another worker's claim that was lost, too, has charged an attempt and left other words. What
- * waits for units is nobody's. */
+ * waits for units, or is held back, is nobody's. */
 static bool is_free_since(const struct task *task, const struct reservation *mine, const struct reservation *now)
 {
 	enum reservation_state from = task_kind_from(task->kind);
 	char                   words[LEASE_WORDS];
 
 	if (now->reservation_id != mine->reservation_id || lines_wait(now->lines, now->lines_count) ||
-	    (now->attempts != mine->attempts && now->attempts != 0))
+	    reservation_on_hold(now) || (now->attempts != mine->attempts && now->attempts != 0))
 		return false;
 	if (now->state == from && now->task_id == task->task_id)
 		return true;

@@ -15,12 +15,12 @@ static void task_write(struct json_writer *w, const struct kin *kin)
 }
 
 /* The time from which a claim takes an order that none takes now: confirmed, or over and not expired yet. Nobody knows
- * when one is due that waits for units. */
+ * when one is due that waits for units, or is held back without end. */
 static int64_t next_attempt(const struct reservation *r)
 {
 	enum reservation_state reads = reservation_reads(r);
-	bool                   may_come = reads == CONFIRMED ? !lines_wait(r->lines, r->lines_count)
-	                                                     : reads == EXPIRED && r->state == HELD;
+	bool                   waits = lines_wait(r->lines, r->lines_count) || !hold_has_end(r->hold_until);
+	bool                   may_come = reads == CONFIRMED ? !waits : reads == EXPIRED && r->state == HELD;
 
 	return may_come && r->task_id == 0 && r->due_at > r->read_at ? r->due_at : TIME_NONE;
 }
