@@ -16,7 +16,6 @@ l.sku_id, k.code, l.location_id, o.code, l.slot, l.qty, o.kind
 -- piece: reservation_lines
 -- A reservation without notes costs no look for them, and one without a key none for its name.
   LEFT JOIN reservation_note e ON r.noted & {texts} AND e.reservation_id = r.reservation_id
-  LEFT JOIN reservation_on_hold h ON r.noted & {on_hold} AND h.reservation_id = r.reservation_id
   LEFT JOIN api_key a ON a.key_id = r.key_id LEFT JOIN reservation_line l ON l.reservation_id = r.reservation_id
   LEFT JOIN sku k ON k.sku_id = l.sku_id LEFT JOIN location o ON o.location_id = l.location_id
 

@@ -119,7 +119,7 @@ void event_reservation(struct text *to, const struct event_head *head, const str
 {
 	size_t   told = 0;
 	unsigned state = r->state < 1 << STATE_BITS ? r->state : 0; /* unknown: more would be bits of members */
-	bool     on_hold = reservation_on_hold(r) && reservation_is_live(r->state);
+	bool     on_hold = r->hold_until > 0 && reservation_is_live(r->state);
 
 	for (size_t i = 0; i < count; i++)
 		told += !granted || lines[i].granted > 0;

@@ -1,6 +1,11 @@
--- Orders on hold: rows of reservation_on_hold. Only orders with such a row send any of these. A transaction that writes
+-- Orders on hold: rows of reservation_on_hold. Only orders that say so (noted) send any of these. A transaction that writes
 -- a row has locked its reservation, so two never meet here, and the order of locks does not name these rows.
 -- `ship_after` of the reservation is the later of the time that was asked for and of the end of the hold (not before).
+
+-- name: on_hold_find
+-- What holds reservations of the list back, and the ship_after that they asked for. An end that has passed is none.
+SELECT reservation_id, IF(ends_at > UTC_TIMESTAMP(3), ends_at, NULL), asked_ship_after, reason
+  FROM reservation_on_hold FORCE INDEX (PRIMARY) WHERE reservation_id IN ({list});
 
 -- piece: is_served
 -- A confirmed reservation whose goods are there: its due time is its own.

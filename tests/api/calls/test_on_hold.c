@@ -1,5 +1,6 @@
 /* test_on_hold.c - an order that is held back from shipping: no claim and no settlement takes it until its hold ends,
  * whatever becomes of it meanwhile, and everything else goes on. */
+#include "tests/kit/proxy.h"
 #include "tests/kit/server.h"
 #include "tests/lang/steps.h"
 #include "tests/lang/trap.h"
@@ -422,6 +423,30 @@ Test(on_hold, may_be_over_before_the_pause)
 	     "claim   settle w1                            -> 204",
 	     "off-hold R1                                  -> 200",
 	     "claim   settle w1                            -> 201");
+}
+
+/* A hold ends between the look at an order and the look at what holds it back: the order is looked at once more. */
+Test(on_hold, is_read_whole)
+{
+	struct proxy *proxy;
+	struct race  *race;
+
+	flow_begin();
+	proxy = proxy_open(flow_scratch());
+	flow_steps("serve   --lanes 1",
+	           "receipt A +10 -> 201",
+	           "reserve R1 A=3 confirm=true -> 201",
+	           "hold    R1 until=+600 -> 200");
+	proxy_arm(proxy, BREACH_WAIT, "asked_ship_after, reason FROM");
+	race = flow_race("1", "get R1");
+	cr_expect(proxy_struck(proxy));
+	trap_sql("BEGIN NOT ATOMIC START TRANSACTION; UPDATE reservation SET ship_after = NULL, noted = 0, task_id = NULL,"
+	         " due_at = UTC_TIMESTAMP(3), changed = changed + 1; DELETE FROM reservation_on_hold; COMMIT; END");
+	proxy_go_on(proxy);
+	trap_raced(race, "1x 200 confirmed !on_hold !ship_after !next_attempt_at");
+	flow_step(BY_HAND);
+	flow_end();
+	proxy_close(proxy);
 }
 
 /* An order that is not held back writes and looks for nothing, and neither does one that takes the place of such an
