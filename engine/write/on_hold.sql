@@ -1,5 +1,5 @@
--- Orders on hold: rows of reservation_on_hold. Only orders that say so (noted) send any of these. A transaction that writes
--- a row has locked its reservation, so two never meet here, and the order of locks does not name these rows.
+-- Orders on hold: rows of reservation_on_hold. Only orders that say so (noted) send any of these. A transaction that
+-- writes a row has locked its reservation, so two never meet here, and the order of locks does not name these rows.
 -- `ship_after` of the reservation is the later of the time that was asked for and of the end of the hold (not before).
 
 -- name: on_hold_find

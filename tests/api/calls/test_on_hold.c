@@ -18,6 +18,8 @@ Test(on_hold, claims_pass_it_over)
 	     "hold    R2                                   -> 200 confirmed on_hold.until=null !on_hold.reason",
 	     "hold    R3 until=+30                         -> 200 ship_after=~90 on_hold.until=~30",
 	     "get     R1                                   -> confirmed attempts=0 on_hold.until=~60 !ship_after",
+	     "run     show order R2                        -> 0 '~on_hold       until -'",
+	     "run     show order R1                        -> 0 '~Z, reason fraud'",
 	     "claim   settle w1                            -> 201 task_id=1 orders=1 ~R4",
 	     "complete 1                                   -> completed=1",
 	     "claim   settle w1                            -> 204",
@@ -440,8 +442,9 @@ Test(on_hold, is_read_whole)
 	proxy_arm(proxy, BREACH_WAIT, "asked_ship_after, reason FROM");
 	race = flow_race("1", "get R1");
 	cr_expect(proxy_struck(proxy));
-	trap_sql("BEGIN NOT ATOMIC START TRANSACTION; UPDATE reservation SET ship_after = NULL, noted = 0, task_id = NULL,"
-	         " due_at = UTC_TIMESTAMP(3), changed = changed + 1; DELETE FROM reservation_on_hold; COMMIT; END");
+	trap_sql("BEGIN NOT ATOMIC START TRANSACTION;"
+	         " UPDATE reservation SET ship_after = NULL, noted = 0, task_id = NULL, due_at = UTC_TIMESTAMP(3),"
+	         " changed = changed + 1; DELETE FROM reservation_on_hold; COMMIT; END");
 	proxy_go_on(proxy);
 	trap_raced(race, "1x 200 confirmed !on_hold !ship_after !next_attempt_at");
 	flow_step(BY_HAND);
