@@ -5,6 +5,7 @@
 #include "api/calls/buried.h"
 #include "api/calls/events_call.h"
 #include "api/calls/jobs_call.h"
+#include "api/calls/on_hold_call.h"
 #include "api/stock/locations_call.h"
 #include "api/calls/reservation_list.h"
 #include "api/calls/reservations.h"

@@ -252,10 +252,16 @@ static bool is_part(const struct events_audit *a, const struct feed_event *e)
 	       strcmp(a->before.cause, e->reservation->order_id) == 0 && strcmp(a->before_id, e->cause) == 0;
 }
 
-/* True: the event changes the lines of an order, and not its state. */
+/* The order has other lines after the event. */
 static bool moves_lines(enum event_type t)
 {
 	return t == EVENT_SPLIT || t == EVENT_ARRIVED || t == EVENT_BACKORDERED;
+}
+
+/* The order stays in the state in which it was. */
+static bool keeps_state(enum event_type t)
+{
+	return moves_lines(t) || t == EVENT_ON_HOLD || t == EVENT_OFF_HOLD;
 }
 
 static const char *step_is_wrong(const struct subject *s, const struct feed_event *e, bool born, uint64_t lines)
@@ -269,7 +275,7 @@ static const char *step_is_wrong(const struct subject *s, const struct feed_even
 		return NULL;
 	if (born)
 		return is_live(s->state) ? "it is made twice" : NULL; /* an ended one may be purged */
-	if (!(is->from >> s->state & 1) || (moves_lines(e->type) && state != s->state))
+	if (!(is->from >> s->state & 1) || (keeps_state(e->type) && state != s->state))
 		return "an event is missing or comes out of order";
 	if (!moves_lines(e->type) && !e->cut && !s->cut && lines != s->lines)
 		return "its lines change between two events";

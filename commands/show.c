@@ -36,8 +36,13 @@ static void heading(struct text *to, const char *word)
 /* A value on one line: elements with commas between, members as NAME VALUE; of an element only the values. */
 static void plain_put(struct text *to, const void *node, bool element)
 {
-	if (!json_is_array(node) && !json_is_object(node))
+	bool   plain = !json_is_array(node) && !json_is_object(node);
+	size_t begin = to->len;
+
+	if (plain)
 		json_text(to, node);
+	if (plain && to->len == begin)
+		text_char(to, '-'); /* null, or an empty text */
 	for (const void *n = json_first(node); n; n = json_next(n)) {
 		if (json_name(n) && !element)
 			text_format(to, "%s ", json_name(n));

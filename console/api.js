@@ -119,6 +119,7 @@ const WORDS = {
   nothing_left: ['A split leaves at least one unit in the first order.', 'Take fewer units.'],
   lease_lost: ['The task has lost its lease.', ''],
   claimed: ['A worker has the order.', 'Wait until it is done, or take the order from it.'],
+  on_hold: ['The order is held back from shipping.', 'Let it go first, or settle it by force.'],
   waiting: ['Units of this order are not in the house yet.', ''],
   events_off: ['No events are kept (--events-keep 0).', ''],
   cursor_expired: ['What follows is no longer kept.', 'Go on with the oldest events that are.'],

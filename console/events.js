@@ -41,6 +41,8 @@ const TYPES = {
     'replaced',
     'arrived',
     'backordered',
+    'on_hold',
+    'off_hold',
   ],
   movement: ['receipt', 'adjustment', 'return', 'count', 'transfer', 'arrival', 'settlement'],
   stock: ['out', 'low', 'back', 'changed'],

@@ -186,14 +186,14 @@ static enum db_result rows_now(struct db *db, struct catalogue *c, struct reserv
 
 /* True: no other worker has had the order since the reaper freed it. The order still names the task, or it is free or
  * buried with the reaper's words. If another worker claimed it and was reaped too, the order has one attempt more, and
- * other words. An order that waits for units is not taken up. */
+ * other words. An order that waits for units, or is held back, is not taken up. */
 static bool is_free_since(const struct task *task, const struct reservation *mine, const struct reservation *now)
 {
 	enum reservation_state from = task_kind_from(task->kind);
 	char                   words[LEASE_WORDS];
 
 	if (now->reservation_id != mine->reservation_id || lines_wait(now->lines, now->lines_count) ||
-	    (now->attempts != mine->attempts && now->attempts != 0))
+	    reservation_on_hold(now) || (now->attempts != mine->attempts && now->attempts != 0))
 		return false;
 	if (now->state == from && now->task_id == task->task_id)
 		return true;

@@ -11,6 +11,7 @@
 #include "engine/base/memory.h"
 #include "engine/db/retry.h"
 #include "engine/log/event.h"
+#include "engine/write/on_hold.h"
 #include "engine/write/shares.h"
 #include "engine/write/waiting.h"
 
@@ -158,6 +159,7 @@ static void effect_run(struct txn *t, struct parts *p, struct reservation **list
 		settlement_of_task(&settlement, p->task->task_id, list[0]->reservation_id);
 		settlement.movement_no = id_make(&p->ids);
 		stock_settle(t, list, count, &settlement);
+		on_hold_end(t, list, count); /* holds that are over */
 	} else {
 		stock_give_back(t, list, count);
 		waiting_end(t, list, count);

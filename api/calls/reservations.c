@@ -11,7 +11,6 @@
 #include <time.h>
 
 enum { LINES_MAX = 1000, BATCH_MAX = 1000, TTL_S = 900, TTL_MAX_S = 31 * 86400 };
-#define SHIP_AFTER_MAX_MS INT64_C(34560000000) /* 400 days */
 
 /* ---- answers */
 
@@ -152,7 +151,7 @@ static int good_status(const struct op *op)
 	return op_trait(op)->makes && op->outcome == OUTCOME_OK ? 201 : 200;
 }
 
-static void reservation_answer_request(struct request *r)
+void reservation_answer_request(struct request *r)
 {
 	enum outcome outcome = request_outcome(r, 0);
 	struct op   *op = r->ops[0];

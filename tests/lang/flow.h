@@ -20,6 +20,7 @@
  *   split FIRST ID LINE .. [then=confirm|release|settle]
  *   confirmations ID .. [reacquire]    releases ID ..  several in one call, expected like a batch
  *   confirm ID [reacquire]    release ID    extend ID ttl=S    get ID
+ *   hold ID [until=+S] [reason=TEXT]    off-hold ID    held back from shipping; without `until` without end
  *   sku SKU [max_age=MS]      availability SKU ..      has SKU CUSTOMER
  *   limit SKU [N|none]        the most units of it that one customer may have
  *   movement ID               list|skus|movements SKU [state=S] [sku=SKU] [location=L] [limit=N] [next]
