@@ -208,6 +208,8 @@ RULES = {
     'arrived': ({'held', 'confirmed', 'buried'}, '='),
     'backordered': ({'held', 'confirmed', 'buried'}, '='),
     'changed': ({'held', 'confirmed'}, '='),
+    'on_hold': ({'held', 'confirmed', 'buried'}, '='),
+    'off_hold': ({'held', 'confirmed', 'buried'}, '='),
 }
 KINDS = {'receipt', 'adjustment', 'return', 'count', 'transfer', 'arrival'}
 
