@@ -38,7 +38,7 @@ Test(service, wrong_methods)
 	     "raw GET    /v1/availability         -> 405 method_not_allowed Allow:POST",
 	     "raw PUT    /v1/reservations {}      -> 405 method_not_allowed Allow:GET Allow:POST",
 	     "raw DELETE /v1/reservations         -> 405 method_not_allowed Allow:GET Allow:POST",
-	     "raw PUT    /v1/reservations/R1 {}   -> 405 method_not_allowed Allow:GET",
+	     "raw PATCH  /v1/reservations/R1 {}   -> 405 method_not_allowed Allow:GET",
 	     "raw DELETE /v1/reservations/R1      -> 405 method_not_allowed Allow:GET",
 	     "raw GET    /v1/reservations/R1/confirm -> 405 method_not_allowed Allow:POST",
 	     "raw GET    /v1/reservations/R1/release -> 405 method_not_allowed Allow:POST",

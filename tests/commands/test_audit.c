@@ -145,8 +145,8 @@ static const struct damage {
 	{"waiting_is_promised", "order_id=WAITS sku=C location=po state=confirmed qty=2 held=1", false,
          "UPDATE waiting_line SET held = 1", "UPDATE waiting_line SET held = 0"},
 	{"waiting_is_promised", "order_id=- sku=C location=po", false, /* a line that its order does not have */
-         "INSERT INTO waiting_line SELECT reservation_id + 1, sku_id, location_id, 0, waits_since, first_id, 0"
-         " FROM waiting_line",
+         "INSERT INTO waiting_line SELECT reservation_id + 1, sku_id, location_id, 0, waits_since, first_id, 0,"
+         "  0, NULL FROM waiting_line",
          "DELETE FROM waiting_line WHERE reservation_id > first_id"},
 	{"waiting_is_aside", "order_id=WAITS task_id=-", false, /* a claim would take it */
          "UPDATE reservation SET task_id = NULL WHERE order_id = 'WAITS'",
@@ -308,6 +308,21 @@ static const struct damage {
          "  WHERE order_id = 'HELD'; END",
          "BEGIN NOT ATOMIC UPDATE reservation SET noted = 0 WHERE order_id = 'HELD'; DELETE FROM reservation_note; "
          "END"},
+	{"positions_have_units", "order_id=WAITS sku=C location=po", false,
+         "INSERT INTO waiting_line SELECT reservation_id, sku_id, location_id, held, waits_since, first_id, told, 7, 1"
+         " FROM waiting_line",
+         "DELETE FROM waiting_line WHERE added > 0"},
+	{"version_is_known", "order_id=HELD version=5 version_kept=4", true,
+         "UPDATE reservation SET version = 5, version_kept = 4 WHERE order_id = 'HELD'",
+         "UPDATE reservation SET version = NULL, version_kept = NULL WHERE order_id = 'HELD'"},
+	{"amend_has_reservation", "reservation_id=7 order_id=- noted=- changed=1", true,
+         "INSERT INTO reservation_amend VALUES (7, 1, 1, 1, 0, 1)", "DELETE FROM reservation_amend"},
+	{"amend_conserves", "order_id=HELD sku=A location=main loose=3", true,
+         "BEGIN NOT ATOMIC UPDATE reservation SET noted = noted | 32 WHERE order_id = 'HELD';"
+         "  INSERT INTO reservation_amend SELECT reservation_id, 1, 1, 1, 90, 1 FROM reservation"
+         "   WHERE order_id = 'HELD'; END",
+         "BEGIN NOT ATOMIC UPDATE reservation SET noted = noted & ~32 WHERE order_id = 'HELD';"
+         "  DELETE FROM reservation_amend; END"},
 	{"split_conserves", "order_id=HELD sku=A location=main units_before=3 parted=1 last=2 qty=1", true,
          "INSERT INTO reservation_part SELECT reservation_id, 1, 1, 1, 3, 1 FROM reservation WHERE order_id = 'HELD'",
          "DELETE FROM reservation_part"},
