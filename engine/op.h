@@ -138,8 +138,8 @@ struct page {
 	const char            *location; /* .. where they were ever stocked .. */
 	bool                   low;      /* .. and are low or out */
 	unsigned               limit;
-	char cursor[256]; /* empty: from the beginning; in the answer: the cursor of the next page, empty if there is
-	                     none */
+	char cursor[2 * SKU_MAX + 16]; /* empty: from the beginning; in the answer: the cursor of the next page, empty
+	                                  if there is none */
 };
 
 /* A sku that is low or out, at a location, or over all that sell (NULL). */

@@ -281,14 +281,14 @@ static struct op *read_movement(struct json_reader *in)
 	struct json_reader line;
 	struct op         *op;
 
-	json_code(in, "movement_id", JSON_REQUIRED, ID_MAX, &id, &id_len);
+	json_id(in, "movement_id", JSON_REQUIRED, &id, &id_len);
 	if (code_is_of_jobs(id))
 		json_refuse(in, "movement_id", OF_JOBS_RULE);
 	json_word(in, "kind", JSON_REQUIRED, kinds, &kind);
 	reason = json_note(in, "reason", &reason_len);
 	reference = json_note(in, "reference", &reference_len);
 	if (movement_is(kind_of[kind], NAMES_ORDER))
-		json_code(in, "order_id", JSON_OPTIONAL, ID_MAX, &order_id, &order_len);
+		json_id(in, "order_id", JSON_OPTIONAL, &order_id, &order_len);
 	count = json_array(in, "lines", 1, LINES_MAX, &element);
 	op = movement_new(kind_of[kind], count, order_len + 1);
 	for (size_t i = 0; i < count && !in->failed; i++) {
@@ -493,25 +493,27 @@ static void skus_write(struct json_writer *w, void *arg)
 	page_end(w, op->query->page.cursor);
 }
 
-/* The beginning of a code may end in a space. */
-static bool prefix_valid(const char *prefix)
+/* False: it is no beginning of a code, and the request is answered. */
+static bool prefix_read(struct request *r, const char **prefix)
 {
-	size_t len = strlen(prefix);
+	char rule[CODE_RULE_SIZE];
 
-	for (size_t i = 0; i < len; i++)
-		if (prefix[i] < ' ' || prefix[i] > '~')
-			return false;
-	return len > 0 && len <= SKU_MAX;
+	*prefix = query_text(r, "prefix");
+	if (!*prefix || code_begins(*prefix, strlen(*prefix), SKU_MAX))
+		return true;
+	snprintf(rule, sizeof(rule), PREFIX_RULE, (size_t)SKU_MAX);
+	reply_invalid(r, "prefix", rule);
+	return false;
 }
 
 void get_skus(struct request *r)
 {
-	const char *prefix = query_text(r, "prefix"), *low = query_text(r, "low"), *location;
+	const char *prefix, *low = query_text(r, "low"), *location;
 	struct op  *op;
 
-	if (prefix && !prefix_valid(prefix))
-		reply_invalid(r, "prefix", "must be 1 to 64 bytes of printable ASCII");
-	else if (low && strcmp(low, "true") != 0)
+	if (!prefix_read(r, &prefix))
+		return;
+	if (low && strcmp(low, "true") != 0)
 		reply_invalid(r, "low", "must be true, or left out");
 	else if (query_code(r, "location", LOCATION_MAX, &location) && (op = page_op(r, OP_LIST_SKUS))) {
 		op->query->page.prefix = prefix ? op_text(op, prefix, strlen(prefix)) : NULL;

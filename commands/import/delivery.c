@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* OTHERS_MAX: bytes of names of columns that are told. */
-enum { FIELD_MAX = 128, OTHERS_MAX = 400, KEY_BYTES = 16, KEYS_MIN = 64 };
+enum { FIELD_MAX = 256, OTHERS_MAX = 400, KEY_BYTES = 16, KEYS_MIN = 64 };
 #define UNITS_MAX INT64_C(1000000000)
 
 /* X(column, traits of kinds that have it, of those that have it not, of those whose header must name it) */
@@ -234,7 +234,7 @@ static bool units_take(const struct delivery *d, struct delivery_row *row, char 
 static void row_take(struct delivery *d)
 {
 	struct delivery_row row = {.line = d->row_line, .expected = -1};
-	char                wrong[120] = "";
+	char                wrong[CODE_RULE_SIZE + 16] = "";
 
 	assert(d->headed && !d->unheaded && d->row_line <= d->line);
 	if (d->column > d->columns)

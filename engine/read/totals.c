@@ -390,7 +390,7 @@ enum db_result totals_page(struct db *db, struct catalogue *c, struct op *op)
 	enum db_result result;
 
 	op->lines_count = 0;
-	op->outcome = cursor_read_code(q->page.cursor, 's', filter, in.after, &len) ? OUTCOME_OK : BAD_CURSOR;
+	op->outcome = cursor_read_code(q->page.cursor, 's', filter, in.after, SKU_MAX, &len) ? OUTCOME_OK : BAD_CURSOR;
 	if (op->outcome != OUTCOME_OK)
 		return DB_OK;
 	in.after[len] = '\0';

@@ -274,10 +274,15 @@ Test(refusals, codes)
 	     EVERY("\\t"),
 	     EVERY("a\\n"),
 	     EVERY("\\u007f"),
-	     EVERY("caf\xc3\xa9"),
-	     EVERY("\\u00e9"),
-	     EVERY(SIXTY_FIVE),
-	     PLACE(SIXTEEN SIXTEEN "x"),
+	     EVERY("\\u0085a"),
+	     EVERY("a\xc2\xa0"),
+	     EVERY("a\\u200bb"),
+	     EVERY("\\u202ea"),
+	     ID("caf\xc3\xa9"),
+	     ID("\\u00e9"),
+	     ID(SIXTY_FIVE),
+	     PLACE(SIXTY_FIVE),
+	     SKU(SIXTEEN SIXTEEN SIXTEEN SIXTEEN SIXTY_FIVE),
 	     AFTER);
 }
 

@@ -288,7 +288,8 @@ Test(import, losses)
 	           "receipt A +5 B +5 C +5 C@west +2 -> 201",
 	           "reserve R1 A=2 B=4 C=4 C@west=2 confirm=true -> 201",
 	           "reserve R2 A=3 -> 201");
-	import("sku,counted,short,to\nA,1,maybe,\nB,1,,bo\nC,1,backorder,b23456789012345678901234567890123\n",
+	import("sku,counted,short,to\nA,1,maybe,\nB,1,,bo\nC,1,backorder,"
+	       "b2345678901234567890123456789012345678901234567890123456789012345\n",
 	       " --kind count -> 1 '~line 2: short must be' '~line 3: to goes with short' '~line 4: to must' '~3 bad "
 	       "rows'");
 	import("sku,counted,short,to\nA,1,backorder,bo\nB,1,,\nC,1,backorder,none\n",
