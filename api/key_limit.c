@@ -49,7 +49,7 @@ static void op_judge(struct key *key, struct op *op)
 	room = key->counted ? key->line.held - held_open(key) - key->flying : 0;
 	op->reserve.limited = true;
 	op->reserve.room = room > 0 ? room : 0;
-	if (units > op->reserve.room && !op->other_id)
+	if (units > op->reserve.room && (!op->other_id || key->flying > QTY_MAX))
 		return; /* refused, or a replay; a replacement is judged by what it replaces */
 	op->reserve.held_units = units;
 	key->flying += units;

@@ -33,7 +33,9 @@ struct op_trait {
 };
 extern const struct op_trait op_traits[OP_KINDS];
 
-#define LINE_UNITS_MAX INT64_C(1000000000) /* one line of a request */
+#define LINE_UNITS_MAX INT64_C(1000000000000) /* one line of a request: a client may count grams */
+/* A line of a movement that adds more goes alone: LIMIT_NEAR (stock.h) rests on it. */
+#define SHARED_UNITS_MAX INT64_C(1000000000)
 
 enum reserve_mode { ALL_OR_NOTHING, BEST_EFFORT };
 struct reserve { /* OP_RESERVE */

@@ -440,22 +440,22 @@ Test(options, one_text_for_one_rule)
 	           "raw GET /v1/skus/a%20                   -> 400 field=sku 'detail=" CODE(128) "'",
 	           "raw GET /v1/reservations/%2E            -> 400 field=order_id 'detail=" ID(64) "'",
 	           "raw POST /v1/reservations {'order_id':'R','lines':[{'sku':'A','qty':0}]}"
-	           " -> 400 field=lines[0].qty 'detail=" INTEGER(1, 1000000000) "'",
+	           " -> 400 field=lines[0].qty 'detail=" INTEGER(1, 1000000000000) "'",
 	           "raw POST /v1/reservations {'order_id':'R','lines':[{'sku':'A','qty':1.0}]}"
-	           " -> 400 field=lines[0].qty 'detail=" INTEGER(1, 1000000000) "'",
+	           " -> 400 field=lines[0].qty 'detail=" INTEGER(1, 1000000000000) "'",
 	           "raw POST /v1/reservations {'order_id':'R','lines':[{'sku':'A','qty':18446744073709551617}]}"
-	           " -> 400 field=lines[0].qty 'detail=" INTEGER(1, 1000000000) "'",
+	           " -> 400 field=lines[0].qty 'detail=" INTEGER(1, 1000000000000) "'",
 	           "raw POST /v1/reservations {'order_id':'R','lines':[{'sku':'A','qty':'1'}]}"
-	           " -> 400 field=lines[0].qty 'detail=" INTEGER(1, 1000000000) "'",
+	           " -> 400 field=lines[0].qty 'detail=" INTEGER(1, 1000000000000) "'",
 	           "raw GET /v1/skus?limit=1001             -> 400 field=limit 'detail=" INTEGER(1, 1000) "'",
 	           "raw GET /v1/skus?limit=1.0              -> 400 field=limit 'detail=" INTEGER(1, 1000) "'",
 	           "raw GET /v1/reservations?state=lost     -> 400 field=state"
 	           " 'detail=must be one of: held, confirmed, settled, released, expired, buried'",
 	           "raw POST /v1/reservations {'order_id':'R','lines':[{'sku':'A','qty':1}],'mode':'all'}"
 	           " -> 400 field=mode 'detail=must be one of: all_or_nothing, best_effort'");
-	file_write(csv, sizeof(csv), "csv", "sku,qty,location\n\" a\",1,\nA,1,..\nA,1.0,\nA,1000000001,\n");
+	file_write(csv, sizeof(csv), "csv", "sku,qty,location\n\" a\",1,\nA,1,..\nA,1.0,\nA,1000000000001,\n");
 	flow_step("run import %s -> 1 '~line 2: sku %s' '~line 3: location %s' '~line 4: qty %s' '~line 5: qty %s'",
-	          csv, CODE(128), CODE(64), INTEGER(1, 1000000000), INTEGER(1, 1000000000));
+	          csv, CODE(128), CODE(64), INTEGER(1, 1000000000000), INTEGER(1, 1000000000000));
 	flow_step("run import %s --id 'a ' -> 64 '~--id %s'", csv, ID(40));
 	snprintf(keys, sizeof(keys), "%s/%s.nokeys", scratch_dir(), flow_scratch()->name);
 	flow_step("alone key new a/b order --keys %s -> 64 '~%s'", keys, NAME);
