@@ -369,6 +369,8 @@ function threshold(of, sku, stock) {
 
 /* ---- one sku */
 
+const lowAt = (t, i) => [i > 0 && ', ', number(t.low), t.location ? [' at ', code(t.location)] : ' all together']
+
 const kindOf = stock => new Map(stock.locations.map(p => [p.location, p.kind]))
 
 /* What a movement changes on hand. Units at an incoming location are not in the house. */
@@ -548,6 +550,9 @@ function showSku(page) {
               `${number(stock.incoming.available)} free, ${number(stock.incoming.reserved)} promised to orders`,
           ],
           ['For each customer', stock.per_customer && `at most ${units(stock.per_customer)}`],
+          ['Name', stock.name && said(stock.name)],
+          ['Barcodes', stock.barcodes && stock.barcodes.map((b, i) => [i > 0 && ', ', code(b)])],
+          ['Low at', stock.thresholds && stock.thresholds.map(lowAt)],
         ],
         'facts across',
       ),

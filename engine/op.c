@@ -68,6 +68,7 @@ void op_forget(struct op *op)
 	free(q->totals_of);
 	free(q->lows);
 	free(q->lows_of);
+	sku_details_fini(&q->details);
 	*q = (struct query){.page = q->page};
 }
 

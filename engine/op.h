@@ -8,6 +8,7 @@
 #include "engine/log/event_type.h"
 #include "engine/outcome.h"
 #include "engine/rows.h"
+#include "engine/sku_details.h"
 
 #include <stdatomic.h>
 
@@ -138,7 +139,9 @@ struct page {
 	const char            *error;    /* .. with this last error; here and below text of the op, NULL: any */
 	const char            *prefix;   /* a list of skus: the beginning of their codes .. */
 	const char            *location; /* .. where they were ever stocked .. */
+	const char            *barcode;  /* .. that have it .. */
 	bool                   low;      /* .. and are low or out */
+	bool                   detailed; /* of skus: their details, too */
 	unsigned               limit;
 	char cursor[2 * SKU_MAX + 16]; /* empty: from the beginning; in the answer: the cursor of the next page, empty
 	                                  if there is none */
@@ -160,6 +163,7 @@ struct query { /* OP_TOTALS and the lists; the query owns its findings */
 	size_t              *totals_of; /* number of totals of each line; 0 and no sku: unknown */
 	struct low          *lows;      /* of a list of what is low, line after line */
 	size_t              *lows_of;
+	struct sku_details   details; /* sorted */
 };
 
 enum { WEBHOOKS_TOLD = 200 };
