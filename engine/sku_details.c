@@ -29,13 +29,13 @@ void sku_details_read(struct sku_details *d, const struct db_row *row)
 {
 	int64_t kind = db_int(row, 2);
 
-	if (kind < DETAIL_NAME || kind > DETAIL_THRESHOLD || (kind != DETAIL_THRESHOLD && !row->col[7]))
+	if (kind < DETAIL_NAME || kind > DETAIL_THRESHOLD || (kind != DETAIL_THRESHOLD && !row->col[5]))
 		db_other(row);
 	else
 		detail_add(d, (struct sku_detail){.sku_id = (uint32_t)db_int(row, 0),
 		                                  .kind = (enum sku_detail_kind)kind,
 		                                  .number = db_int(row, 3),
-		                                  .text = mem_copy(row->col[7])});
+		                                  .text = mem_copy(row->col[5])});
 }
 
 static int detail_order(const void *a, const void *b)

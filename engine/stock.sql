@@ -68,13 +68,14 @@ t.sku_id, t.location_id, t.available, t.reserved, o.kind, o.expected_at,
 SELECT {total_columns} {total_rows};
 
 -- piece: details
--- Rows as those of totals, without a location: names (1), barcodes (2) and thresholds (3) of the skus {list}.
-SELECT sku_id, NULL, 1, 0, NULL, NULL, 0, name FROM sku FORCE INDEX (PRIMARY)
+-- Rows as those of totals, without a location: names (1), barcodes (2) and thresholds (3) of the skus {list}. Texts
+-- stand in the column of times, because each further column costs the reader 4 % of a GET.
+SELECT sku_id, NULL, 1, 0, NULL, name, 0 FROM sku FORCE INDEX (PRIMARY)
  WHERE sku_id IN ({list}) AND name IS NOT NULL
 UNION ALL
-SELECT sku_id, NULL, 2, place, NULL, NULL, 0, barcode FROM sku_barcode FORCE INDEX (PRIMARY) WHERE sku_id IN ({list})
+SELECT sku_id, NULL, 2, place, NULL, barcode, 0 FROM sku_barcode FORCE INDEX (PRIMARY) WHERE sku_id IN ({list})
 UNION ALL
-SELECT l.sku_id, NULL, 3, l.low, NULL, NULL, 0, o.code
+SELECT l.sku_id, NULL, 3, l.low, NULL, o.code, 0
   FROM level l FORCE INDEX (PRIMARY) LEFT JOIN location o FORCE INDEX (PRIMARY) ON o.location_id = l.location_id
  WHERE l.sku_id IN ({list}) AND l.low IS NOT NULL
 
@@ -83,7 +84,7 @@ SELECT l.sku_id, NULL, 3, l.low, NULL, NULL, 0, o.code
 
 -- name: stock_totals_detailed
 -- Both in one trip.
-SELECT {total_columns}, NULL {total_rows} UNION ALL {details};
+SELECT {total_columns} {total_rows} UNION ALL {details};
 
 -- name: stock_every_slot
 -- Every slot of the skus {list}, locked; gaps are locked too when the transaction reads repeatably.
