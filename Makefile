@@ -1,4 +1,4 @@
-# Holdfast. `make run` and `make test` are all a newcomer needs; `make help` lists the rest.
+# Holdfast. `make run` and `make test` are all that a new user needs; `make help` lists the rest.
 # Debian packages: of `make run`, then of the rest. Tests take the user mysql and the plugin of PAM of mariadb-server.
 PACKAGES = gcc libc6-dev make libmariadb-dev mariadb-server-core mariadb-client-core libevent-dev libcsv-dev libssl-dev \
   libcurl4-openssl-dev ca-certificates curl
@@ -64,20 +64,16 @@ test: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast $(B)/test
 	@HOLDFAST_BIN=$(B)/holdfast $(B)/test --jobs $(TEST_JOBS) $(FILTER:%=--filter '%')
 
-SANITIZED = B=build/asan CC=clang CFLAGS='-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all $(FUZZER)'
+SANITIZED = B=build/asan CC=clang CFLAGS='-O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all $(FUZZER)'
 check-programs: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast
 	@$(MAKE) --no-print-directory $(SANITIZED) build/asan/holdfast build/asan/test $(FUZZ:%=build/asan/fuzz/%)
-	@$(MAKE) --no-print-directory B=build/tsan CC=clang CFLAGS='-O1 -g -fsanitize=thread' build/tsan/holdfast
+	@$(MAKE) --no-print-directory B=build/tsan CC=clang CFLAGS='-O1 -g1 -fsanitize=thread' build/tsan/holdfast
 
-# All tests under the sanitizers keep most of the machine at work. What needs little of it runs beside them, and is
-# shown behind them. Criterion does not see how a test's process ends: what leaked there is in the reports. The documents
-# are run by `make test`: their commands are everyday ones, which other tests give to the program under the sanitizers.
+# All tests under the sanitizers keep most of the machine at work. Checks that need little of it run beside them, and
+# are shown after them. Criterion does not see how a test's process ends, so its leaks are in the reports only. `make
+# test` runs the documents: their commands are common ones, which other tests run under the sanitizers.
 check: check-programs
-	tests/tidy.sh
-	tests/rooms.py
-	@set -e; for awk in mawk 'gawk --posix' 'busybox awk'; do to=build/awk/$${awk%% *}; \
-	  $(MAKE) --no-print-directory B=$$to AWK="$$awk" generated; diff -r build/awk/mawk $$to; done
 	rm -f build/asan/report.*
 	@$(MAKE) --no-print-directory check-beside > build/check-beside.log 2>&1 & beside=$$!; status=0; \
 	  ASAN_OPTIONS=log_path=build/asan/report:quarantine_size_mb=8 HOLDFAST_BIN=build/asan/holdfast TEST_DRILLS=1 \
@@ -87,12 +83,17 @@ check: check-programs
 
 check-beside: export TSAN_OPTIONS = halt_on_error=1
 check-beside:
+	tests/tidy.sh
+	tests/rooms.py
+	@set -e; for awk in mawk 'gawk --posix' 'busybox awk'; do to=build/awk/$${awk%% *}; \
+	  $(MAKE) --no-print-directory B=$$to AWK="$$awk" generated; diff -r build/awk/mawk $$to; done
 	tests/fuzz/run.sh build/asan 0 $(FUZZ)
 	tests/contract/contract.py --holdfast build/asan/holdfast
 	@$(MAKE) --no-print-directory walk
 	tests/bench/count.py --holdfast build/holdfast
 	HOLDFAST_BIN=build/tsan/holdfast build/asan/test --jobs 4 \
 	  --filter '@(concurrency|replay|batch|reservation_state|restart|worker|exec|reap)/*'
+	rm -rf build/memcheck-migrated
 	HOLDFAST_BIN=tests/memcheck.sh build/asan/test --jobs 4 --filter '@(reservation|batch)/*'
 
 check-long: install-packages
@@ -159,7 +160,7 @@ deb: $(B)/holdfast
 	@$(MAKE) --no-print-directory install DESTDIR=$(B)/deb PREFIX=/usr
 	api/deb.sh $(B)
 
-# apt-get says what comes and how much that is. It waits for dpkg's lock by itself, not for these two of its own.
+# apt-get says which packages it installs, and their size. It waits for dpkg's lock by itself, but not for these two.
 LOCKS   = /var/lib/apt/lists/lock /var/cache/apt/archives/lock
 MISSING = $(filter-out $(shell dpkg-query -W -f '$${db:Status-Status}:$${Package}\n' $(PACKAGES) 2>&1 | sed -n 's/^installed://p'),$(PACKAGES))
 install-packages:
@@ -170,7 +171,8 @@ install-packages:
 	  sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); $$sudo apt-get -q update && $$sudo env DEBIAN_FRONTEND=noninteractive \
 	  apt-get -q -y --no-install-recommends -o DPkg::Lock::Timeout=300 install $$missing; }
 
-# [ n/m]: m is what a dry run names, asked behind all that is generated, before the first is made. Its CFLAGS ask no compiler.
+# [ n/m]: m is the number of files that a dry run names. It runs after generation, before the first file is made, with
+# CFLAGS for which no compiler is asked.
 to_make = $(or $(steps_all),$(eval steps_all := $(shell MAKEFLAGS= $(MAKE) -n$(findstring B,$(firstword -$(MAKEFLAGS))) COUNTS=1 B='$(B)' CFLAGS=-fsanitize $(MAKECMDGOALS) | sort -u | grep -c '^: '))$(steps_all))
 say     = @mkdir -p $(@D); m=$(to_make); printf "[%$${\#m}d/$$m] %-4s %s\n" $(eval steps_made += .)$(words $(steps_made)) $1;
 compile = $(if $(COUNTS),: $@,$(call say,CC $<) $(CC) $(CFLAGS) -c -o $@ $<)
@@ -181,24 +183,25 @@ $(B)/holdfast: $(B)/obj/main.o $(OBJECTS)
 $(B)/bench-holdfast: | $(B)/bench-trips.so
 $(B)/bench-%.so: tests/bench/preload/%.c
 	@mkdir -p $(@D) && $(CC) $(CFLAGS) -shared -fPIC -o $@ $<
-# Tests wait for others: a third of the compiler's time is worth more than their speed. The sanitizers look at the program.
+# Tests mostly wait, so -O0, which takes a third of the compiler's time, is worth more than speed. Sanitizers check the
+# program.
 TEST_FLAGS := -O0 -U_FORTIFY_SOURCE $(if $(findstring -fsanitize,$(CFLAGS)),-fno-sanitize=all -DSANITIZED=1)
 $(TESTS:%.c=$(B)/obj/%.o): override CFLAGS += $(TEST_FLAGS)
 $(B)/test: $(TESTS:%.c=$(B)/obj/%.o) $(OBJECTS) $(B)/obj/commands.o
 	$(link) -lcriterion -lcjson
 $(B)/bench-holdfast: $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/bench/*.c)) $(filter $(B)/obj/engine/%,$(OBJECTS)) $(filter $(B)/obj/schema/%,$(OBJECTS))
 	$(link) -levent_extra -lm
-# libFuzzer brings the main; what is beside the targets in their folder belongs to each of them, and so does the impostor.
+# libFuzzer brings the main. Each target is linked with the other files of its folder, and with the impostor.
 $(B)/fuzz/%: $(B)/obj/tests/fuzz/fuzz_%.o $(patsubst %.c,$(B)/obj/%.o,$(filter-out tests/fuzz/fuzz_%,$(wildcard tests/fuzz/*.c))) \
              $(B)/obj/tests/kit/impostor.o $(OBJECTS) $(B)/obj/commands.o
 	$(link) -fsanitize=fuzzer -lcjson
-# main.c without its main: the tests run commands of the program in-process where they look inside.
+# main.c without its main: some tests run commands of the program in their own process, to look inside.
 $(B)/obj/commands.o: main.c $(GEN)
 	$(compile) -Dmain=holdfast_main
 $(B)/obj/%.o: %.c $(GEN)
 	$(compile)
 
-# Made anew with each make, as they depend on the awk and on which files there are, too; what came out the same stays.
+# Generated at each make, as they depend on the awk and on the list of files, too. A file that comes out equal stays.
 WORDS = $(sort $(wildcard engine/*.def engine/*/*.def jobs/*.def jobs/*/*.def commands/*.def))
 $(B)/gen/statements.h: FROM = -v kind=statement -f engine/db/words.awk -f engine/db/sql.awk $(WORDS) \
                               $(sort $(wildcard engine/*.sql engine/*/*.sql jobs/*.sql jobs/*/*.sql commands/*.sql commands/*/*.sql)) schema/invariants.sql
@@ -209,9 +212,10 @@ generated: $(GEN)
 $(GEN): $(if $(COUNTS),,$(B)/gen/ready ALWAYS)
 	@$(AWK) $(FROM) | cmp -s - $@ || $(AWK) $(FROM) > $@
 
-# Nothing is made before all is there that it takes. A libevent before 2.1.13 without Debian's fixes is open to known
-# attacks: its version number does not tell, a function that came with them does. Two private parts of libmariadb are
-# used as they are in 3.3 and 3.4: how an answer to a prepared statement is read and the last error, both in db.c.
+# Checks that all libraries are there before anything is made. A libevent before 2.1.13 without Debian's fixes is open
+# to known attacks: its version number does not show the fixes, but a function that came with them does. Two private
+# parts of libmariadb are used as they are in 3.3 and 3.4: how an answer to a prepared statement is read and the last
+# error, both in db.c.
 $(B)/gen/ready:
 	@why=$$(printf '#include <%s>\n' event2/event.h mysql.h csv.h curl/curl.h openssl/ssl.h | \
 	  $(CC) $(filter-out -M%,$(CFLAGS)) -E - 2>&1 > /dev/null) || \

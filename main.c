@@ -125,7 +125,7 @@ static const struct command *command_find(const char *name)
 	return NULL;
 }
 
-/* As wide as the longest of them. */
+/* The width of the longest command. */
 static int usage_width(void)
 {
 	size_t width = 0;

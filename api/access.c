@@ -27,7 +27,7 @@ enum {
 struct access {
 	struct access_options options;
 	int                   fd;               /* -1: none */
-	bool                  failed;           /* the last lines could not be written, which was told */
+	bool                  failed;           /* the last lines could not be written, and the log says so */
 	struct text           kept;             /* lines that are not written yet */
 	size_t                kept_due;         /* bytes kept at which they are written */
 	int64_t               lost;             /* lines since the last one that was kept */
@@ -35,7 +35,7 @@ struct access {
 	int64_t               strangers;        /* answers 401 since the last one */
 };
 
-/* What is left of a request when it is answered. */
+/* Facts of a request that its lines need: its bytes are gone when it is answered. */
 struct access_note {
 	char trace[TRACE_HEX + 1]; /* trace-id of traceparent; empty: none */
 	char method[12];
@@ -131,7 +131,7 @@ void access_close(struct access *a)
 
 /* ---- a request */
 
-/* The trace-id of `00-TRACE-PARENT-FLAGS` (W3C Trace Context, 3.2). What is not valid is as if it were not there. */
+/* The trace-id of `00-TRACE-PARENT-FLAGS` (W3C Trace Context, 3.2). A value that is not valid counts as absent. */
 static void trace_read(char trace[TRACE_HEX + 1], const char *traceparent)
 {
 	static const char hex[] = "0123456789abcdef";
@@ -190,8 +190,8 @@ static void access_write(struct access *a, const struct request *r, const struct
 
 /* ---- lines in the log */
 
-/* Where the time went: reading the request, waiting for its lane or reader, work there, and the answer. Operations of
- * a request count as the last of them that came back. */
+/* Tells how the time divides: reading the request, waiting for its lane or reader, work there, and the answer. Of
+ * several operations the last one that came back counts. */
 static void slow_write(const struct request *r, const struct told *told)
 {
 	const struct op *op = r->last_op;
@@ -199,7 +199,7 @@ static void slow_write(const struct request *r, const struct told *told)
 	int64_t          begun_us = op && op->queued_ms ? arrived_us + (op->queued_ms - 1) * INT64_C(1000) : arrived_us;
 	int64_t          back_us = op ? r->back_us : ended_us;
 
-	arrived_us = arrived_us < r->began_us ? r->began_us : arrived_us; /* whole ms beside us */
+	arrived_us = arrived_us < r->began_us ? r->began_us : arrived_us; /* arrived_ms has whole ms only */
 	begun_us = begun_us < arrived_us ? arrived_us : begun_us;
 	log_event(LOG_INFO, "slow",
 	          "id=%s key=%s method=%s path=%s status=%d code=%s order=%s ms=%f read_ms=%f queue_ms=%f work_ms=%f "
@@ -211,7 +211,7 @@ static void slow_write(const struct request *r, const struct told *told)
 	          op && op->busy_since_ms ? "true" : NULL);
 }
 
-/* Strangers who try keys fill no log: a line a second says how many there were. */
+/* A caller that tries keys cannot fill the log: at most one line a second, with the number of answers 401. */
 static void stranger_write(struct access *a, const struct request *r, const char *client)
 {
 	a->strangers++;
@@ -222,7 +222,7 @@ static void stranger_write(struct access *a, const struct request *r, const char
 	a->strangers = 0;
 }
 
-/* An answer is told, of a request that has a note or whose answer has a line of its own. */
+/* Called for each answer of which a line is written (answer_note): writes its lines. */
 static void answered(void *arg, const struct request *r, const struct told *told)
 {
 	struct access *a = arg;

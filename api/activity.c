@@ -1,5 +1,5 @@
-/* activity.c - see activity.h. A ring has a second at its time modulo the ring's length, so a second that nobody
- * closed, because the loop stood still, is missing and reads null. */
+/* activity.c - see activity.h. A second stands in the ring at its time modulo the ring's length. A second during which
+ * the loop stood still is never closed: it is missing and reads null. */
 #include "api/activity.h"
 #include "api/health.h"
 #include "api/request.h"
@@ -14,7 +14,7 @@
 
 enum { SECONDS = 600 };
 
-/* SUMS grow, and a second has their difference. MOSTS are of the second alone. COUNTS are of the database. */
+/* SUMS grow: a second has their difference. MOSTS belong to the second alone. COUNTS are read from the database. */
 enum figure {
 	ANSWERED,
 	GRANTED,
@@ -50,16 +50,16 @@ static const char *const names[FIGURES] = {
 
 struct second {
 	int64_t  at;               /* s since 1970; 0: none */
-	int64_t  figures[FIGURES]; /* -1: nothing; of P50 and P99 us */
+	int64_t  figures[FIGURES]; /* -1: nothing; P50 and P99 in us */
 	uint32_t refused[OUTCOMES];
 };
 
 struct activity {
 	struct second ring[SECONDS];
-	struct second now;        /* the one that goes on */
-	int64_t       sums[SUMS]; /* when it began, as all below */
+	struct second now;        /* the second that is not over yet */
+	int64_t       sums[SUMS]; /* at the beginning of `now`, as all below */
 	int64_t       refused[OUTCOMES], orders_us[ORDERS_STEPS];
-	int64_t       counted_ms; /* of the last count of the database that was taken over */
+	int64_t       counted_ms; /* time of the last count of the database that was taken over */
 };
 
 struct activity *activity_new(void)
@@ -87,7 +87,7 @@ static void sums_read(struct requests *all, int64_t sums[SUMS])
 	sums[DELIVERED] = counter_here(COUNT_DELIVERED);
 }
 
-/* The time within which so many of a hundred calls were answered; -1: there was none. */
+/* The time within which `percent` of the calls were answered; -1: there was no call. */
 static int64_t percentile(const struct activity *a, const struct metrics *m, int percent)
 {
 	int64_t count = 0, passed = 0;
@@ -145,7 +145,7 @@ static void census_take(struct activity *a, const struct census *c)
 			to[UNDELIVERED] = c->webhooks[i].undelivered_ms / 1000;
 }
 
-/* A clock that was set back begins anew: what was ahead of it is forgotten. */
+/* If the clock was set back, the ring is emptied: its seconds would lie in the future. */
 void activity_tick(struct requests *all)
 {
 	struct activity *a = all->activity;
@@ -192,7 +192,7 @@ static bool is_of_code(int o, const char *code)
 	return *code && strcmp(outcome_code((enum outcome)o), code) == 0;
 }
 
-/* Several outcomes may have a code. */
+/* Adds up the outcomes that share a code. */
 static void code_write(struct json_writer *w, const struct span *span, const char *code)
 {
 	json_open_array(w, code);
@@ -264,7 +264,7 @@ void get_activity(struct request *r)
 		reply_invalid(r, "since", "must be a time as RFC 3339 has it, 2026-11-22T08:00:00Z");
 		return;
 	}
-	/* A time ahead was told before the clock was set back: all is told anew. */
+	/* A time ahead was answered before the clock was set back: answer with the whole ring again. */
 	if (since && (us + 999999) / 1000000 > span.from && us / 1000000 <= a->now.at)
 		span.from = (us + 999999) / 1000000;
 	if (span.from > span.until)

@@ -1,5 +1,5 @@
-/* activity.h - what this process has done, second by second, for ten minutes: GET /v1/activity. Every figure is a
- * difference of counters that are there anyway, taken by the tick of the loop. The loop's thread. */
+/* activity.h - the work of this process, second by second, for ten minutes: GET /v1/activity. Every figure is a
+ * difference of counters that exist anyway, taken by the tick of the loop. The loop's thread. */
 #ifndef ACTIVITY_H
 #define ACTIVITY_H
 

@@ -27,8 +27,8 @@ static const char *type_of(const char *name)
 	return "text/plain; charset=utf-8";
 }
 
-/* The browser's own guards: a page takes nothing from elsewhere, tells nobody where it came from, makes no HTML of a
- * text, and stands in no frame. */
+/* The browser's own guards: a page loads nothing from elsewhere, sends no Referer, makes no HTML of a text, and stands
+ * in no frame. */
 static void reply_guards(struct request *r)
 {
 	static const char policy[] = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -41,8 +41,8 @@ static void reply_guards(struct request *r)
 	reply_header(r, "Cross-Origin-Resource-Policy", "same-origin");
 }
 
-/* Answers with a file; nothing of it where the client has it already (RFC 9110, 13.1.2): a proxy that packs makes the
- * tag weak, and a list of tags has it among others. */
+/* Answers with a file, or with 304 if the client has it already (RFC 9110, 13.1.2). A proxy that compresses makes the
+ * tag weak, and a client may send a list of tags. */
 static void reply_file(struct request *r, const char *name)
 {
 	const struct file *file = files;
@@ -77,7 +77,7 @@ void get_console_page(struct request *r)
 	reply_file(r, "index.html");
 }
 
-/* The way is relative, so that it leads here behind any prefix of a proxy, too. */
+/* The path is relative, so that it leads here also if a proxy adds a prefix. */
 static void reply_way(struct request *r, const char *to)
 {
 	if (!query_end(r))

@@ -1,6 +1,6 @@
 /* health.c - see health.h. A census of the database for /metrics is taken when a call needs one and the last census is
- * ten seconds old. A call that comes meanwhile gets the last census, if young enough, or waits for the next. The brief
- * one, for the activity, is waited for by nobody. */
+ * ten seconds old. A call that comes meanwhile gets the last census, if young enough, or waits for the next. No call
+ * waits for the brief census, which is for the activity. */
 #include "api/health.h"
 #include "api/request.h"
 #include "engine/base/clock.h"
@@ -121,7 +121,7 @@ void get_metrics(struct request *r)
 
 	if (!query_end(r))
 		return;
-	if (census || !engine_ready(r->all->engine)) /* a database that does not answer is not waited for */
+	if (census || !engine_ready(r->all->engine)) /* no call waits for a database that does not answer */
 		reply_metrics(r, census);
 	else
 		request_start(r, census_op(CENSUS_AGE_MS), metrics_answer_request);

@@ -16,7 +16,7 @@ void get_key(struct request *r);
 /* The last count of the database, brief or whole, that this process has; counted_ms 0: there is none yet. The loop's
  * thread. */
 const struct census *health_census(void);
-/* Has a brief one made, unless one is under way. */
+/* Asks for a brief count, unless one is under way. */
 void health_count(struct requests *all);
 
 #endif

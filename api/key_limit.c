@@ -1,9 +1,9 @@
 /* key_limit.c - see key_limit.h.
  *
  * The units are counted in the database at the start and every two seconds; in between this process adds the units that
- * it holds for the key and takes off those that it confirms or releases. The next count includes the work of other
- * processes and workers. A reservation that would pass the limit is not refused here: the lane looks whether it is
- * there already, and refuses it if it is new. */
+ * it holds for the key and subtracts the units that it confirms or releases. The next count includes the work of other
+ * processes and workers. A reservation that would pass the limit is not refused here: the lane looks whether the order
+ * exists already (a replay), and refuses it if it is new. */
 #include "api/key_limit.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
@@ -25,12 +25,12 @@ struct key_limit {
 	struct keys      *keys;
 	struct engine    *engine;
 	struct loop      *loop;
-	unsigned          reads;         /* reading of the keys' file whose names the last count noted */
-	bool              anew;          /* the next count notes names and enters all open holds */
-	struct hold_place next;          /* the place in the holds at which another count goes on */
-	bool              counting;      /* true: a count is under way */
-	int64_t           asked_ms;      /* time at which that count was asked for */
-	int64_t           taken_ms;      /* time at which the last count came back */
+	unsigned          reads;    /* number of the reading of the keys' file that gave the last count its names */
+	bool              anew;     /* the next count notes names and enters all open holds */
+	struct hold_place next;     /* the place in the holds at which another count goes on */
+	bool              counting; /* true: a count is under way */
+	int64_t           asked_ms; /* time at which that count was asked for */
+	int64_t           taken_ms; /* time at which the last count came back */
 	int64_t           count_next_ms; /* time at which the next count is due; clock_ms */
 };
 
@@ -50,7 +50,7 @@ static void op_judge(struct key *key, struct op *op)
 	op->reserve.limited = true;
 	op->reserve.room = room > 0 ? room : 0;
 	if (units > op->reserve.room && (!op->other_id || key->flying > QTY_MAX))
-		return; /* refused, or a replay; a replacement is judged by what it replaces */
+		return; /* refused, or a replay; a replacement is judged with the units that it replaces */
 	op->reserve.held_units = units;
 	key->flying += units;
 }
@@ -79,8 +79,8 @@ static void reservation_ended(struct key *key, const struct op *op)
 		key->grown += op->reserve.held_units; /* the next count sees these units */
 }
 
-/* The reservation that is no longer held open: confirmed, released, replaced, or split off and one of these. NULL:
- * there is none. Other ends do not count: of an expired, a confirmed or a buried one. */
+/* The reservation that the operation ended as an open hold: it was confirmed, released or replaced, or split off and
+ * one of these. NULL: there is none. The end of an expired, confirmed or buried reservation does not count. */
 static const struct reservation *hold_ended(const struct op *op)
 {
 	if (op->outcome != OUTCOME_OK)
@@ -117,7 +117,7 @@ void key_limit_end(struct key_limit *l, struct key *key, const struct op *op)
 	if (op->kind == OP_RESERVE && op->reserve.held_units > 0)
 		reservation_ended(key, op);
 	if (!l || l->keys->limited == 0 || !ended || op->arrived_ms <= l->taken_ms)
-		return; /* an operation that was under way when a count came may be in it */
+		return; /* the count that came meanwhile may include the operation */
 	holder = key_by_number(l->keys, ended->key_id);
 	units = lines_units(ended->lines, ended->lines_count);
 	if (holder) /* never below 0: another process may have made the hold since the count */
@@ -126,8 +126,8 @@ void key_limit_end(struct key_limit *l, struct key *key, const struct op *op)
 
 /* ---- counting */
 
-/* Takes over a count. The count has the units that were held or given back before it was asked for. Later ones it may
- * have or not: until the next count they count as held. */
+/* Takes over a count. The count has the units that were held or given back before it was asked for. It may or may not
+ * have later ones: until the next count these count as held. */
 static void count_take(struct keys *k, const struct key_count *count)
 {
 	for (size_t i = 0; i < count->count; i++) {
@@ -183,7 +183,7 @@ static struct key_count *count_new(const struct key_limit *l)
 	return count;
 }
 
-/* Asks for a count, unless one is under way. Where the engine does not take it the next tick asks again. */
+/* Asks for a count, unless one is under way. If the engine does not take it, the next tick asks again. */
 static void limit_count(struct key_limit *l)
 {
 	struct op *op;

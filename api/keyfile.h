@@ -1,6 +1,7 @@
-/* keyfile.h - the file of keys: a line `NAME ROLE[,ROLE] SHA256 [rps=N] [held=N]` for each, blank lines and lines that
- * begin with # aside. The file holds fingerprints only, so its reader has no key. It is read as a whole or not at all.
- * A wrong line is told by its number, never by its words: somebody may have put a key there. Any thread. */
+/* keyfile.h - the file of keys: a line `NAME ROLE[,ROLE] SHA256 [rps=N] [held=N]` for each. Blank lines and lines that
+ * begin with # are skipped. The file holds fingerprints only, so a reader of the file has no key. It is read as a whole
+ * or not at all. A message names a wrong line by its number and never quotes it: the line may contain a key by mistake.
+ * Any thread. */
 #ifndef KEYFILE_H
 #define KEYFILE_H
 
@@ -11,13 +12,13 @@ enum role { ROLE_ORDER = 1, ROLE_WORKER = 2, ROLE_READ = 4, ROLE_ADMIN = 8 };
 enum { KEYS_MAX = 1000, DIGEST_SIZE = 32 };
 
 struct key_line {
-	char      name[ID_MAX + 1];
-	uint32_t  key_id; /* number made from the name; never 0 */
-	unsigned  roles;               /* of enum role, one at least */
-	uint8_t   digest[DIGEST_SIZE]; /* SHA-256 of the key */
-	int64_t   rps;                 /* limit of requests a second; 0: none */
-	int64_t   held;                /* limit of units held open; 0: none */
-	int       number;              /* the key's line in the file */
+	char     name[ID_MAX + 1];
+	uint32_t key_id;              /* number made from the name; never 0 */
+	unsigned roles;               /* of enum role, one at least */
+	uint8_t  digest[DIGEST_SIZE]; /* SHA-256 of the key */
+	int64_t  rps;                 /* limit of requests a second; 0: none */
+	int64_t  held;                /* limit of units held open; 0: none */
+	int      number;              /* the key's line in the file */
 };
 
 struct key_list {
@@ -25,7 +26,7 @@ struct key_list {
 	size_t           count;
 };
 
-/* Reads a text. No key at all is fine. false: `why` names the line. The list is the caller's. */
+/* Reads a text, which may be without keys. false: `why` names the line. The list is the caller's. */
 bool key_list_read(struct key_list *to, const char *text, size_t len, char *why, size_t why_size) MUST_CHECK;
 /* Reads a regular file of at most 1 MiB, from `fd`, which stays the caller's; `name` is for `why`. */
 bool key_list_read_fd(struct key_list *to, int fd, const char *name, char *why, size_t why_size) MUST_CHECK;

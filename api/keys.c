@@ -99,7 +99,7 @@ static const char *bearer(const char *authorization)
 	return authorization + strspn(authorization, " ");
 }
 
-/* Finds the key. Every key is compared whole, so the time says nothing of which key was close. */
+/* Finds the key. Every key is compared to its end, so the time does not tell how near a guess came. */
 static struct key *key_of(const struct keys *k, const char *authorization)
 {
 	const char *token = bearer(authorization);

@@ -29,7 +29,7 @@ struct key {
 	bool    counted;     /* `held` has been read from the database since the key has a limit */
 	int64_t held;        /* units, as the last count found them */
 	int64_t grown;       /* units that this process has held for the key since that count was asked for */
-	int64_t shrunk;      /* units of these that this process has confirmed or released */
+	int64_t shrunk;      /* units of `held` and `grown` that this process has confirmed or released */
 	int64_t flying;      /* units asked for and not answered yet */
 	int64_t grown_asked; /* the part of `grown` that the count under way must see */
 };
@@ -48,8 +48,8 @@ struct keys *keys_open(const char *file, char *why, size_t why_size) MUST_CHECK;
 bool keys_reload(struct keys *k) MUST_CHECK;
 void keys_free(struct keys *k); /* NULL is fine */
 /* Judges whether the bearer of this Authorization (NULL: none was sent) may make a call for these roles. OUTCOME_OK,
- * UNAUTHORIZED or FORBIDDEN. *key: the bearer's as it was found before, or NULL, and then as it is found; NULL where no
- * key was needed or the key is unknown. */
+ * UNAUTHORIZED or FORBIDDEN. *key: in, the bearer's key if an earlier call has found it, or NULL; out, the bearer's
+ * key, or NULL where no key was needed or the key is unknown. */
 enum outcome keys_verdict(const struct keys *k, const char *authorization, enum callers callers,
                           struct key **key) MUST_CHECK;
 /* Counts a request of the key. false: there were too many in the last second (TOO_FAST). */

@@ -38,7 +38,7 @@ const char *route_label(enum route route)
 
 /* ---- counting */
 
-/* Two bits behind the first one of the time say which quarter of its doubling it is. */
+/* The two bits after the highest one of the time give the quarter of its doubling. */
 static size_t orders_step(int64_t took_us)
 {
 	uint64_t us = took_us < 64 ? 64 : (uint64_t)took_us;
@@ -231,7 +231,7 @@ static void write_batch_seconds(struct scrape *p)
 	text_format(p->to, "%s_count %lld\n", p->name, (long long)p->lanes->batch_count);
 }
 
-/* Several outcomes may share a code: the sum stands at the first of them. */
+/* Several outcomes may share a code: the first of them writes the sum. */
 static void write_refusals(struct scrape *p)
 {
 	for (int o = 0; o < OUTCOMES; o++) {

@@ -12,7 +12,7 @@ enum route {
 #define X(method, path, handler, callers) ROUTE_##handler,
 #include "api/routes.def"
 #undef X
-	ROUTE_NONE, /* the request means no call */
+	ROUTE_NONE, /* the request fits no call */
 	ROUTES
 };
 /* `GET /v1/skus/{sku}`, the label of the call; `none`. */
@@ -29,7 +29,7 @@ enum { ORDERS_STEPS = 64 };
 struct metrics {
 	struct route_metrics routes[ROUTES];
 	int64_t              refusals[OUTCOMES];
-	/* ---- of orders alone, each of a batch by itself; activity.h makes seconds of them */
+	/* ---- counts of orders, each order of a batch by itself; activity.c takes their differences */
 	int64_t granted, settled, orders_refused[OUTCOMES];
 	int64_t orders_us[ORDERS_STEPS]; /* calls that make reservations, by the time that they took */
 };

@@ -11,8 +11,7 @@
 void notify_open(void);
 void notify_ready(void);
 void notify_stopping(void);
-/* Call from the loop's tick: tells the manager, where it asks for that, that the service lives, twice in the time that
- * the manager waits. */
+/* Call from the loop's tick. If the manager asks for signs of life, sends two in the time that the manager waits. */
 void notify_alive(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* process.h - what the kernel knows of this process, for /metrics. */
+/* process.h - the kernel's figures of this process, for /metrics. */
 #ifndef PROCESS_H
 #define PROCESS_H
 
@@ -11,7 +11,7 @@ struct process_figures {
 	int64_t threads;
 	int64_t fds, fds_max; /* open descriptors, and their limit */
 };
-/* Reads /proc; what cannot be read is 0. */
+/* Reads /proc; a figure that cannot be read is 0. */
 void process_read(struct process_figures *out);
 
 #endif

@@ -40,7 +40,7 @@ static bool is_printable(const char *text)
 	return *text == '\0';
 }
 
-/* Our name of a request: a mark of this process, and which request it is, both in hexadecimal. */
+/* The service's own name for a request: a mark of this process and the number of the request, both in hexadecimal. */
 static void request_number(char *to)
 {
 	enum { MARK = 12 };
@@ -51,7 +51,7 @@ static void request_number(char *to)
 	hex_write(to + MARK + 1, ++count);
 }
 
-/* A sent name is printable ASCII, at most 128 bytes; another one is replaced by ours. */
+/* Takes the name that the client sent if it is printable ASCII of at most 128 bytes, otherwise the service's own. */
 static void request_name(struct request *r, const char *sent)
 {
 	if (sent && *sent && strlen(sent) <= 128 && is_printable(sent))
@@ -202,7 +202,7 @@ static void waiting_leave(struct request *r)
 	r->all->waiting_count--;
 }
 
-/* The client has gone while its request waits: nobody is answered, and the operations are not begun, or end soon. */
+/* The client has gone while its request waits: there is no answer, and the operations are not begun, or end soon. */
 static void request_left(void *arg)
 {
 	struct request *r = request_cast(arg);
@@ -215,7 +215,7 @@ static void request_left(void *arg)
 		(void)op_cancel(r->ops[i]);
 }
 
-/* Those that go on with another operation are due before some that came behind them. */
+/* The list is in the order of due_us. A request that goes on with another operation may be due before later ones. */
 static void waiting_join(struct request *r)
 {
 	struct waiting *all = &r->all->waiting[r->wait_s];
@@ -224,7 +224,7 @@ static void waiting_join(struct request *r)
 	if (r->all->wake)
 		event_active(r->all->wake, 0, 0);
 	r->all->waiting_count++;
-	r->asked = NULL; /* its bytes are gone */
+	r->asked = NULL; /* the bytes of the request are gone */
 	while (before && before->due_us > r->due_us)
 		before = before->previous;
 	r->previous = before;
@@ -256,8 +256,8 @@ enum outcome request_outcome(struct request *r, size_t i)
 	return r->ops[i]->ended ? r->ops[i]->outcome : r->ops[i]->given_up;
 }
 
-/* Refusals of operations that only read are not counted. losses.c counts a movement that is short of units which it may
- * take from orders: it is tried anew before it is told. */
+/* Refusals of operations that only read are not counted. A movement that is short of units and may take them from
+ * orders is counted in losses_call.c, as it is tried again before it is answered. */
 static void request_answer(struct request *r)
 {
 	for (size_t i = 0; i < r->ops_count; i++)
@@ -294,8 +294,8 @@ static void request_op_done(void *arg, struct op *op)
 	request_answer(r);
 }
 
-/* Counts the bytes of the request's operations, and as many for their answers, which have the lines, too, and those
- * that the handler keeps. False: others wait, and there is no room for more. */
+/* Counts the bytes of the request's operations, as many again for their answers, which also have the lines, and the
+ * bytes that the handler keeps. False: other requests wait, and there is no room for this one. */
 static bool ops_fit(struct request *r)
 {
 	r->ops_bytes = r->more_size;
@@ -305,7 +305,8 @@ static bool ops_fit(struct request *r)
 	return r->all->ops_bytes <= r->all->ops_bytes_max || r->all->ops_bytes == r->ops_bytes;
 }
 
-/* There is no room for these, in their queue or, where they do not fit, at all: none was begun. */
+/* Refuses operations for which there is no room: in their queue (`fit`), or in the memory for operations. None was
+ * begun. */
 static void ops_busy(struct request *r, struct op *first, bool fit)
 {
 	for (struct op *op = first; op; op = op->next) {
@@ -426,7 +427,8 @@ void request_start_each(struct request *r, void (*answer)(struct request *r))
 		request_answer(r);
 }
 
-/* Past the deadline: operations that have not begun never will; of the others nobody knows. All come back later. */
+/* The request is past its deadline. Operations that have not begun are cancelled; the outcome of the others is unknown.
+ * All of them come back later. */
 static void request_give_up(struct request *r)
 {
 	waiting_leave(r);
@@ -434,7 +436,7 @@ static void request_give_up(struct request *r)
 		struct op    *op = r->ops[i];
 		enum answerer by = op ? op_trait(op)->by : BY_READER;
 
-		if (op && !op->ended) /* a read that nobody waits for has done nothing */
+		if (op && !op->ended) /* a read has changed nothing */
 			op->given_up = op_cancel(op) || (by != BY_LANE && by != BY_BACKGROUND) ? DATABASE_AWAY
 			                                                                       : OUTCOME_UNKNOWN;
 	}
@@ -496,7 +498,7 @@ void reply_location(struct request *r, const char *before, const char *id)
 	text_bytes(to, "\r\n", 2);
 }
 
-/* A header that every answer carries is made here. */
+/* Makes the headers that every answer carries. */
 static void head_write(struct request *r, int status, const char *content_type, size_t len)
 {
 	struct text *head = &r->all->head, *extra = &r->all->extra;
@@ -530,7 +532,7 @@ static void head_write(struct request *r, int status, const char *content_type, 
 	text_add(head, "\r\n");
 }
 
-/* The answer in the metrics, and where it has a line somewhere. */
+/* Counts the answer in the metrics, and tells access.c if the answer has a line. */
 static void answer_note(const struct request *r, int status, size_t bytes)
 {
 	struct told told = {status, bytes, clock_us() - r->began_us};
@@ -636,7 +638,7 @@ bool request_permits(struct request *r, enum callers callers)
 	return false;
 }
 
-/* No handler sees this request: what came cannot be read, or there is no room for it. */
+/* No handler sees this request: its bytes cannot be read, or there is no room for them. */
 void request_refused(void *requests, struct handle from, int status, const char *detail)
 {
 	struct request *r = request_born(requests, from);

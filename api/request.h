@@ -2,9 +2,9 @@
  *
  * A handler reads the request with the read_* and query_* calls, which answer 400, 413 or 415 themselves, and then
  * either replies or starts operations; when all of those have ended, its `answer` function replies. A request that
- * waits for operations longer than its deadline is answered 503; the operations come back later and find nobody
- * waiting. A request is born when it has come, and dies when it is answered and its operations have come back. One
- * thread: the loop's. */
+ * waits for operations longer than its deadline is answered 503; the operations come back later, and their outcome is
+ * dropped. A request is born when its bytes have come, and dies when it is answered and its operations have come back.
+ * One thread: the loop's. */
 #ifndef REQUEST_H
 #define REQUEST_H
 
@@ -32,11 +32,11 @@ struct told {
 	int64_t took_us;
 };
 
-/* All requests of a service, and what they stand on, which the service sets and owns. */
+/* All requests of a service, and the parts of the service that they use, which the service sets and owns. */
 struct requests {
 	struct engine *engine;
 	struct loop   *loop; /* the loop of their operations */
-	struct event  *wake; /* made active by a start: operations begin behind all sockets that have bytes; NULL:
+	struct event  *wake; /* made active by a start: operations begin after all sockets with bytes were served; NULL:
 	                        the owner begins them */
 	struct connections           *connections;
 	struct keys                  *keys;      /* NULL: every call is let in */
@@ -45,16 +45,16 @@ struct requests {
 	const char                   *public_hosts; /* see service.h */
 	const struct webhook_options *webhooks;
 	size_t                        body_max;
-	size_t                        ops_bytes_max;        /* of one request alone it may be more */
+	size_t                        ops_bytes_max;        /* a request that is alone may pass it */
 	bool                          leaving;              /* true: /readyz says 503, for the process is to end */
 	bool                          draining;             /* true: every answer is the last of its connection */
 	bool (*ready)(void *arg, struct text *checks_json); /* true: everything is well */
 	void *ready_arg;
-	bool  notes; /* access_asked keeps what a line will say */
-	/* Told of answers that have a line somewhere (access.h), before they are sent; NULL: nobody is. */
+	bool  notes; /* call access_asked for each request */
+	/* Called with each answer that has a line (access.h), before the answer is sent; may be NULL. */
 	void (*told)(void *arg, const struct request *r, const struct told *told);
 	void *told_arg;
-	/* Takes answers instead of a connection, with their bodies; NULL: nobody does. */
+	/* Takes the answers with their bodies, instead of a connection; NULL: answers go to the connection. */
 	void (*taken)(void *arg, int status, const void *body, size_t len);
 	void *taken_arg;
 	/* ---- private to request.c */
@@ -83,23 +83,23 @@ struct request {
 	struct key         *key;                            /* the caller's key; NULL: no key was needed */
 	bool                audited; /* true: an admin key changes something, so the answer is logged */
 	const char         *code;    /* of the problem that was answered; NULL: none */
-	struct access_note *note;    /* for the lines about it, freed with it; NULL: none is written for each request */
+	struct access_note *note;    /* facts for its lines (access.h), freed with it; NULL: none are kept */
 	struct query_string query;   /* stands in the bytes of the request */
 	struct json_doc    *body;
 	int64_t             began_us;
-	int64_t             due_us; /* answered by then, and wait_s, whatever its operations do */
+	int64_t             due_us; /* answered at due_us + wait_s at the latest, whatever its operations do */
 	/* ---- operations under way */
 	struct op **ops; /* in the order of the call's items; owned */
 	size_t      ops_count, ops_left;
 	size_t      ops_bytes; /* as counted in all->ops_bytes */
-	struct op  *last_op;   /* with a note: the last one that came back, .. */
+	struct op  *last_op;   /* with a note: the operation that came back last, .. */
 	int64_t     back_us;   /* .. and when */
 	void (*answer)(struct request *r);
 	void (*write)(struct json_writer *w, void *op); /* of request_ask */
-	int             wait_s; /* the operations may take so much longer, and the client is watched meanwhile */
+	int             wait_s; /* the operations may take this much longer, and the client is watched meanwhile */
 	struct request *next, *previous; /* neighbours in a list of requests that wait for operations */
 	void           *more;            /* the handler's data, freed with the request .. */
-	size_t          more_size;       /* .. and how many bytes of them count as those of operations do */
+	size_t          more_size;       /* .. and its bytes, which count as those of operations do */
 };
 
 /* ---- birth, by the service. Both are answered with 4xx or 503 or by a handler, once. */
@@ -120,19 +120,18 @@ bool read_end(struct request *r, struct json_reader *in, struct json_fault *faul
 bool query_int(struct request *r, const char *name, int64_t min, int64_t max, int64_t *out) MUST_CHECK;
 /* A parameter of the query; NULL when absent. For the handler, until it has returned. */
 const char *query_text(struct request *r, const char *name);
-/* Ends the reading of the query; 400 where a parameter is left that nobody asked for. */
+/* Ends the reading of the query; 400 if it has a parameter that the call does not know. */
 bool query_end(struct request *r) MUST_CHECK;
 
 /* ---- operations. The request owns `op` from here on; the engine has it until r->answer is called. A parameter of the
- * query that nobody asked for is answered 400 instead. */
+ * query that the call does not know is answered 400 instead. */
 void request_start(struct request *r, struct op *op, void (*answer)(struct request *r));
-/* The one operation of the request has ended, and is the caller's from here on: another one follows it. Where there is
- * no room for that, it is BUSY. */
+/* The one operation of the request has ended, and is the caller's from here on: another one follows it. If there is no
+ * room for it, it is BUSY. */
 void request_go_on(struct request *r, struct op *op, void (*answer)(struct request *r));
-/* The same of an operation that is answered with 200 and the members that `write` puts of it, or with its refusal. */
+/* As request_start, with the usual answer: 200 and the members of the operation that `write` puts, or its refusal. */
 void request_ask(struct request *r, struct op *op, void (*write)(struct json_writer *w, void *op));
-/* Many, in one go. The caller has called query_end, and has set r->ops and r->ops_count; those that are NULL count as
- * ended. */
+/* Many, in one go. The caller has called query_end, and has set r->ops and r->ops_count; a NULL counts as ended. */
 void request_start_batch(struct request *r, void (*answer)(struct request *r));
 /* Many, each in the lane of its own id, otherwise as request_start_batch: where the queue of a lane is full, only its
  * operations are BUSY. */
@@ -148,7 +147,7 @@ void reply_header(struct request *r, const char *name, const char *value);
 void reply_location(struct request *r, const char *before, const char *id);
 /* The body is copied. */
 void reply_as(struct request *r, int status, const char *content_type, const void *body, size_t len);
-/* Answers with an object of JSON whose members `write` puts. */
+/* Answers with an object of JSON; `write` puts its members. */
 void reply_object(struct request *r, int status, void (*write)(struct json_writer *w, void *arg), void *arg);
 /* application/problem+json. field and detail may be NULL; `members` writes more members, or is NULL. */
 void reply_problem(struct request *r, int status, const char *code, const char *field, const char *detail,
@@ -156,7 +155,7 @@ void reply_problem(struct request *r, int status, const char *code, const char *
 void reply_invalid(struct request *r, const char *field, const char *detail); /* 400 invalid_request */
 void reply_refused(struct request *r, enum outcome outcome, void (*members)(struct json_writer *w, void *arg),
                    void *arg);
-/* For a call that is for other roles by what its body says. false: the request is answered. */
+/* For a call with roles that depend on its body. false: the request is answered. */
 bool request_permits(struct request *r, enum callers callers) MUST_CHECK;
 int  outcome_status(enum outcome outcome);
 /* Writes the members of a problem, without the braces: for results of a batch call too. */

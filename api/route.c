@@ -5,6 +5,7 @@
 #include "api/calls/buried.h"
 #include "api/calls/events_call.h"
 #include "api/calls/jobs_call.h"
+#include "api/calls/on_hold_call.h"
 #include "api/stock/locations_call.h"
 #include "api/calls/reservation_list.h"
 #include "api/calls/reservations.h"
@@ -35,7 +36,7 @@ static const struct {
 #undef X
 };
 
-/* A call that needs no key has no body. This much of one is taken and not looked at. */
+/* A call that needs no key has no body. If one comes, up to this many bytes are taken and ignored. */
 enum { STRANGERS_BODY_MAX = 4096 };
 
 /* ---- 401, 403, 429 */
@@ -63,8 +64,8 @@ static bool from_another_origin(const struct asked *asked)
 }
 
 /* Judges a caller without keys. Every client that reaches the service may call, but no page may change data through a
- * person's browser, nor read by TCP: a page whose own name leads to this machine (DNS rebinding) is told by its Host,
- * which a browser always sends. NULL: it may; otherwise why not. */
+ * person's browser, nor read by TCP: a page under a name of its own that leads to this machine (DNS rebinding) is
+ * recognized by the Host, which a browser always sends. NULL: the caller may; otherwise the reason why not. */
 static const char *anybody_refused(const struct requests *all, const struct asked *asked, bool changes)
 {
 	const char *host = header_of(asked, HEADER_HOST), *site = header_of(asked, HEADER_SEC_FETCH_SITE);
@@ -83,7 +84,7 @@ static bool call_changes(enum callers callers)
 	return callers != ANYBODY && callers != READERS;
 }
 
-/* Judges the caller by the head of the request. *key: as keys_verdict has it. */
+/* Judges the caller by the head of the request. *key: as in keys_verdict. */
 static enum outcome verdict(const struct requests *all, const struct asked *asked, enum callers callers,
                             struct key **key, const char **detail)
 {
@@ -123,7 +124,8 @@ static bool admit(struct request *r, enum callers callers)
 
 /* ---- 400, 404, 405, 413 */
 
-/* Decodes the codes in the path, each once, behind the cut at slashes; the route's pattern has their names. */
+/* Decodes the codes in the path, each once, after the path was cut at its slashes; the route's pattern has their
+ * names. */
 static bool read_codes(struct request *r, const struct path_code codes[PATH_CODES])
 {
 	const char *brace = routes[r->route].path;
@@ -149,8 +151,8 @@ static bool read_codes(struct request *r, const struct path_code codes[PATH_CODE
 	return true;
 }
 
-/* The path that stands in the routes, with what the caller has said in the place of its codes, and the rest as it is
- * there; empty where it has not as many parts. */
+/* Writes the route's path with the caller's parts in the place of its codes; empty if `path` has another number of
+ * parts. */
 static void path_of_route(const char *route, const char *path, char *to, size_t size)
 {
 	size_t len = 0;
@@ -251,7 +253,7 @@ uint64_t route_takes(struct requests *all, struct asked *asked)
 	target_split(asked->target, &path, &query);
 	route = route_find(asked, path, codes);
 	if (query)
-		query[-1] = '?'; /* it is split again with the whole request */
+		query[-1] = '?'; /* the target is split again when the whole request has come */
 	if (verdict(all, asked, route_callers(route), &key, &detail) != OUTCOME_OK || route == ROUTE_NONE ||
 	    asked->http1->length > body_max(all, route))
 		return 0;

@@ -1,6 +1,6 @@
 /* service.c - see service.h. The loop serves sockets that have bytes, operations that ended, a tick ten times a second,
- * and signals. All methods are let in, so that a wrong one is told 405 with Allow. Bodies may be twice as long as the
- * limit before they are cut off, so that a client with a longer one is told so with its X-Request-Id. */
+ * and signals. All methods are let in, so that a wrong one is answered 405 with Allow. Bodies may be twice as long as
+ * the limit before they are cut off, so that a client with a longer one gets a 413 with its X-Request-Id. */
 #include "api/service.h"
 #include "api/access.h"
 #include "api/activity.h"
@@ -35,7 +35,7 @@ struct service {
 	struct requests        requests;
 	struct event          *ended, *tick, *signals[3];
 	int                    quiet_ticks;   /* ticks since the last answer, while draining */
-	int64_t                drain_from_ms; /* the end of the delay before a drain; 0: nobody wants one yet */
+	int64_t                drain_from_ms; /* the end of the delay before a drain; 0: no drain is wanted yet */
 	int64_t                drain_until_ms;
 };
 
@@ -56,7 +56,7 @@ static void connection_asked(void *arg, const struct asked *asked)
 	route_dispatch(r);
 }
 
-/* A client has no place: the one that waits longest gives way. */
+/* A new client finds no free place: the reader of events that has waited longest is answered now. */
 static void connection_crowded(void *arg)
 {
 	engine_give_way(((struct requests *)arg)->engine, 1);
@@ -74,7 +74,8 @@ static void ops_ended(evutil_socket_t fd, short what, void *arg)
 	loop_run(((struct service *)arg)->requests.loop);
 }
 
-/* No client is left, so the drain ends. A request whose client was cut off has its deadline, which a tick sees. */
+/* No client is left, so the drain ends. If requests of clients that were cut off still wait, a tick ends the drain
+ * after their deadline. */
 static void emptied(void *arg)
 {
 	struct service *s = arg;
@@ -87,7 +88,7 @@ static void drain(struct service *s)
 {
 	if (s->requests.draining)
 		return;
-	s->drain_until_ms = clock_ms() + DRAIN_MS; /* before the line: where it goes may be slow */
+	s->drain_until_ms = clock_ms() + DRAIN_MS; /* before log_event, as the log may be slow */
 	log_event(LOG_INFO, "draining", "requests=%zu", s->requests.count);
 	s->requests.draining = true;
 	notify_stopping();

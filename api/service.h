@@ -20,8 +20,8 @@ struct service_options {
 	const char                   *public_hosts;         /* .. by TCP under these names, too; NULL: no more */
 	struct tls                   *tls;                  /* NULL: plain text */
 	const struct webhook_options *webhooks;             /* of calls about webhooks */
-	struct access                *access;               /* what is written of single requests */
-	int64_t                       drain_delay_s;        /* after SIGTERM calls are still taken for so long */
+	struct access                *access;               /* lines about single requests */
+	int64_t                       drain_delay_s;        /* time after SIGTERM in which calls are still taken */
 	bool (*ready)(void *arg, struct text *checks_json); /* true: everything is well */
 	void *arg;
 };

@@ -14,7 +14,7 @@ enum { HEAD_MAX = 1 << 20, POLL_MS = 100 };
 
 struct asker {
 	struct requests all;
-	int             status; /* of the answer; 0: it has not come */
+	int             status; /* of the answer; 0: no answer yet */
 	struct text    *body;
 };
 

@@ -1,13 +1,13 @@
 /* audit.c - the command `audit`: every invariant of schema/invariants.sql, also while the service is at work.
  *
  * Each statement is a snapshot of its own: a transaction under way raises no alarm, and no snapshot lasts long enough
- * to slow down claims. InnoDB makes a snapshot without stopping commits, and now and then one has a transaction without
- * another that was committed before. So a statement that finds rows is run again, and only rows that both runs find
- * count. Invariants are checked range by range over the keys of a table; a range takes a quarter of a second. One
- * invariant is a single statement: the units that slots have promised against the lines of live reservations, which
- * have no index by sku (every order would pay for it). The statement takes 1.0 s with 200,000 live reservations of two
- * lines among 1,000,000, 4 s with all of them live. The database makes the sums; memory here does not grow with the
- * data. The last invariant is no statement: audit_events.c. */
+ * to slow down claims. InnoDB makes a snapshot without stopping commits: now and then a snapshot has a transaction and
+ * lacks another that was committed before it. So a statement that finds rows is run again, and only rows that both runs
+ * find count. Invariants are checked range by range over the keys of a table; a range takes about a quarter of a
+ * second. One invariant is a single statement: the units that slots have promised against the lines of live
+ * reservations, which have no index by sku (every order would pay for it). The statement takes 1.0 s with 200,000 live
+ * reservations of two lines among 1,000,000, 4 s with all of them live. The database makes the sums, so the memory of
+ * this process does not grow with the data. The last invariant is no statement: audit_events.c. */
 #include "commands/audit.h"
 #include "commands/audit_events.h"
 #include "commands/database.h"
@@ -32,7 +32,7 @@ enum { SHOWN_MAX = 20, BLOCKS_MAX = 60, RANGE_MS = 250, KEYS_FIRST = 500, KEYS_M
 static const struct walk {
 	const char         *word; /* also the table, where it has a page */
 	enum statement_flag of;   /* the flag of its invariants */
-	enum statement      page; /* the end of a range; none for what is done at once */
+	enum statement      page; /* reads the end of a range; unused by a walk that is done at once */
 } walks[] = {
 	{"sku", STATEMENT_BY_SKU, AUDIT_PAGE_SKU},    {"movement", STATEMENT_BY_MOVEMENT, AUDIT_PAGE_MOVEMENT},
 	{.word = "sums", .of = STATEMENT_AT_ONCE},    {"reservation", STATEMENT_BY_RESERVATION, AUDIT_PAGE_RESERVATION},
@@ -58,7 +58,7 @@ struct audit {
 	bool         json;
 };
 
-/* Invariants are the statements that a walk has. */
+/* Reads the invariants: the statements that have the flag of a walk. */
 static void blocks_read(struct audit *a)
 {
 	for (int i = 0; i < STATEMENT_COUNT; i++) {
@@ -79,7 +79,7 @@ struct finding {
 	struct block       *block;
 	uint64_t           *suspects; /* hashes of the rows that the first look found, sorted for the second */
 	size_t              count, max;
-	bool many; /* true: more rows than are kept: no snapshot is so wrong, and the second look is believed */
+	bool many; /* true: more rows than are kept. No snapshot is so wrong, so every row of the second look counts */
 };
 
 /* Columns that name the thing a row is about: two looks at the thing agree in them, while numbers may have changed. */
@@ -210,7 +210,7 @@ struct page {
 	int64_t last, keys;
 };
 
-/* The last range has no end, so that lines whose parent is gone are looked at, too. */
+/* The last range has no end, so that lines without a parent are checked, too. */
 static enum db_result walk_ranges(struct audit *a, const struct walk *walk)
 {
 	struct page    page = {0};
@@ -270,7 +270,7 @@ static void event_print(void *arg, const struct event_finding *found)
 	text_char(&b->shown, '\n');
 }
 
-/* The invariant that needs more than SQL; it is not by sku. */
+/* Checks the invariant that needs more than SQL. It is never limited to one sku. */
 static enum db_result events_check(struct audit *a)
 {
 	struct block  *b = &a->blocks[a->count];

@@ -26,7 +26,7 @@ SELECT MAX(id), COUNT(*) FROM (
 TIMESTAMPDIFF(MICROSECOND, '1970-01-01', created_at)
 
 -- name: audited_reservations
--- Reservations of a range of keys that were changed at {stamp_min} or later, with their lines, one behind the other.
+-- Reservations of a range of keys that were changed at {stamp_min} or later, with their lines, one after the other.
 SELECT r.order_id, r.state, r.changed, {microseconds}, r.reservation_id, l.sku_id, l.location_id, l.qty,
        r.expires_at
   FROM reservation r FORCE INDEX (PRIMARY)
@@ -41,13 +41,13 @@ SELECT r.order_id, r.state, r.changed, {microseconds}, r.reservation_id, l.sku_i
  WHERE r.order_id IN ({list});
 
 -- piece: moved_units
--- Units of line m of movement h; of an arrival those of its ends, whatever was handed out so far.
+-- Units of line m of movement h; of an arrival the units of its ends, however many were handed out so far.
 IF(h.kind <> {arrival}, m.qty,
    (SELECT SUM(IF(t.to_id = m.location_id, t.qty, -t.qty)) FROM movement_transfer t FORCE INDEX (PRIMARY)
      WHERE t.movement_no = m.movement_no AND t.sku_id = m.sku_id AND m.location_id IN (t.from_id, t.to_id)))
 
 -- name: audited_movements
--- Movements of a range of keys, with their lines, one behind the other.
+-- Movements of a range of keys, with their lines, one after the other.
 SELECT h.movement_id, h.kind, 0, {microseconds}, h.movement_no, m.sku_id, m.location_id, {moved_units}
   FROM movement h FORCE INDEX (PRIMARY) LEFT JOIN movement_line m FORCE INDEX (PRIMARY) USING (movement_no)
  WHERE h.movement_no > {after_id} AND h.movement_no <= {until_id};

@@ -1,13 +1,13 @@
 /* audit_events.c - see audit_events.h.
  *
- * The log says all that came after a stamp (event_log.since); rows and events of before are left out.
+ * The log has every event after a stamp (event_log.since). Older rows and events are not compared.
  *
- * A pass takes the orders and movements whose hash lies in a range; where there are too many, the range is halved, and
- * another pass takes the rest. It folds the log into a subject for each (row_fold), compares the subjects with the rows
- * of the tables (rows_walk), and looks again at those that differ (doubts_settle): it reads their rows anew, and only
- * then walks the log on. So the log has every change that the row has, and up to the stamp of the row's last change
- * the two must agree. A row that was changed since is left to the next look. What differs twice is a finding: a
- * snapshot may be torn, and have a row without its lines. */
+ * A pass takes the orders and movements with a hash in a range; if there are too many, the range is halved, and another
+ * pass takes the rest. A pass folds the log into a subject for each order and movement (row_fold), compares the
+ * subjects with the rows of the tables (rows_walk), and looks again at subjects that differ (doubts_settle): it reads
+ * their rows again, and only then walks the log on. So the log has every change that the row has, and up to the stamp
+ * of the row's last change the two must agree. A row that the walk has not reached is left to the next look. A subject
+ * that differs twice is a finding; once is not enough, as a torn snapshot may have a row without its lines. */
 #include "commands/audit_events.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
@@ -22,11 +22,11 @@
 #include <unistd.h>
 
 enum {
-	KEYS = 5000,      /* of a range of rows */
+	KEYS = 5000,      /* rows of a range */
 	NAMED = 500,      /* rows read by their ids at once */
-	TRIES = 5,        /* passes that were overtaken by the removal of events */
-	LOOKS = 10,       /* at those that differ .. */
-	LOOKS_DIFFER = 2, /* .. so often, to be a finding */
+	TRIES = 5,        /* passes, where each is overtaken by the removal of events */
+	LOOKS = 10,       /* looks at subjects in doubt, at most .. */
+	LOOKS_DIFFER = 2, /* .. looks in which a finding has differed */
 	LOOK_PAUSE_US = 100000,
 	ID_SIZE = 100,
 };
@@ -38,7 +38,7 @@ struct audited {
 	int      state;      /* or kind */
 	int64_t  changed;    /* a reservation's */
 	int64_t  created_us; /* since 1970, whole ms */
-	int64_t  number_us;  /* the time that its number was made of (engine/base/ids.h) */
+	int64_t  number_us;  /* the time in its number (engine/base/ids.h) */
 	int64_t  expires_at; /* a reservation's, ms */
 	uint64_t lines;      /* as lines_of_event */
 	bool     there;
@@ -48,19 +48,19 @@ struct subject {
 	uint64_t        hash; /* 0: the place is empty */
 	char           *id;
 	bool            is_movement;
-	enum event_type type;  /* of its last event; 0: none was seen */
-	int             state; /* a reservation's, after it */
-	int64_t         last;  /* its stamp */
+	enum event_type type;  /* of its last event; 0: no event was seen */
+	int             state; /* a reservation's, after that event */
+	int64_t         last;  /* stamp of that event */
 	int64_t         expires_at;
 	uint64_t        lines;
-	bool            born;  /* the event that made it was seen */
-	bool            cut;   /* its lines are not all known */
-	bool            seen;  /* its row was met */
-	bool            doubt; /* to be looked at again .. */
+	bool            born;  /* true: the event that made it was seen */
+	bool            cut;   /* true: the last event has only some of the lines */
+	bool            seen;  /* true: rows_walk has met the row */
+	bool            doubt; /* true: to be looked at again .. */
 	bool            judged;
-	uint8_t         differs; /* .. it differed so often */
-	const char     *why;     /* a finding */
-	struct audited *row;     /* of a look */
+	uint8_t         differs; /* .. number of looks in which it differed */
+	const char     *why;     /* the finding; NULL: none */
+	struct audited *row;     /* the row, as the last look has read it */
 };
 
 struct events_audit {
@@ -73,7 +73,7 @@ struct events_audit {
 	size_t             subjects_max;
 	size_t             doubts;
 	bool               looks_again;
-	struct feed_event  before; /* the event before, in the same row: type, cause and id of its order */
+	struct feed_event  before; /* the event before in the same row: type, cause; before_id: order */
 	char               before_id[ID_MAX + 1];
 	void (*found)(void *arg, const struct event_finding *f);
 	void *arg;
@@ -113,7 +113,7 @@ static void table_clear(struct events_audit *a)
 	a->count = a->doubts = 0;
 }
 
-/* Another size, without subjects above `high`. */
+/* Gives the table another size, and drops subjects above `high`. */
 static void table_make(struct events_audit *a, size_t size)
 {
 	struct subject *old = a->table;
@@ -136,7 +136,7 @@ static void table_make(struct events_audit *a, size_t size)
 	free(old);
 }
 
-/* NULL: the subject is not of this pass, or is not there and not to be made. */
+/* Finds a subject or, with `make`, adds it. NULL: it is not of this pass, or not there. */
 static struct subject *subject(struct events_audit *a, const char *id, bool is_movement, bool make)
 {
 	uint64_t        hash = id_hash(id, is_movement);
@@ -173,14 +173,14 @@ static bool is_live(int state)
 	return state == HELD || state == CONFIRMED || state == BURIED;
 }
 
-/* A part of a split has the time of the first and a number of its own. */
+/* A part of a split has the time of the order that was split and a number of its own: both must be new. */
 static bool is_new(const struct events_audit *a, const struct audited *row)
 {
 	return row->created_us > a->log.since && row->number_us > a->log.since;
 }
 
-/* The last change of a reservation in this state has made an event. Others may have been claimed, retried or put off
- * since. */
+/* True: the last change of a reservation in this state has made an event. A held or confirmed one may have been
+ * claimed, retried or put off since, which makes none. */
 static bool ends_with_event(int state)
 {
 	return state != HELD && state != CONFIRMED;
@@ -191,7 +191,7 @@ static const char *reservation_differs(const struct events_audit *a, const struc
 	int64_t since = a->log.since;
 
 	if (!row->there)
-		return is_live(s->state) ? "it has events and no row" : NULL; /* others may have been purged */
+		return is_live(s->state) ? "it has events and no row" : NULL; /* an ended one may be purged */
 	if (!s || !s->type) {
 		if (row->changed > since && ends_with_event(row->state))
 			return "its last change has no event";
@@ -245,17 +245,23 @@ static uint64_t lines_sum(const struct line *lines, size_t count)
 	return sum;
 }
 
-/* The second event of a split is of the part. */
+/* True: the event is the second one of a split, which is about the part. */
 static bool is_part(const struct events_audit *a, const struct feed_event *e)
 {
 	return e->type == EVENT_SPLIT && a->before.type == EVENT_SPLIT &&
 	       strcmp(a->before.cause, e->reservation->order_id) == 0 && strcmp(a->before_id, e->cause) == 0;
 }
 
-/* The order has other lines behind it, in the state in which it was. */
+/* The order has other lines after the event. */
 static bool moves_lines(enum event_type t)
 {
 	return t == EVENT_SPLIT || t == EVENT_ARRIVED || t == EVENT_BACKORDERED;
+}
+
+/* The order stays in the state in which it was. */
+static bool keeps_state(enum event_type t)
+{
+	return moves_lines(t) || t == EVENT_ON_HOLD || t == EVENT_OFF_HOLD;
 }
 
 static const char *step_is_wrong(const struct subject *s, const struct feed_event *e, bool born, uint64_t lines)
@@ -268,8 +274,8 @@ static const char *step_is_wrong(const struct subject *s, const struct feed_even
 	if (!s->type)
 		return NULL;
 	if (born)
-		return is_live(s->state) ? "it is made twice" : NULL; /* it may have been purged in between */
-	if (!(is->from >> s->state & 1) || (moves_lines(e->type) && state != s->state))
+		return is_live(s->state) ? "it is made twice" : NULL; /* an ended one may be purged */
+	if (!(is->from >> s->state & 1) || (keeps_state(e->type) && state != s->state))
 		return "an event is missing or comes out of order";
 	if (!moves_lines(e->type) && !e->cut && !s->cut && lines != s->lines)
 		return "its lines change between two events";
@@ -290,8 +296,8 @@ static void reservation_fold(struct subject *s, const struct feed_event *e, bool
 
 static void doubt_judge(struct events_audit *a, struct subject *s);
 
-/* In another look only subjects in doubt go on, and each is judged before the first event that its row does not know.
- */
+/* In another look only subjects in doubt take events, and each is judged before the first event that is newer than its
+ * row. */
 static void event_fold(struct events_audit *a, const struct feed_event *e)
 {
 	bool            is_movement = event_trait(e->type)->about == MOVEMENT;
@@ -344,7 +350,7 @@ static void row_fold(void *arg, const struct event_walked *row)
 struct rows_reader {
 	struct events_audit *a;
 	bool                 is_movement;
-	struct audited       row; /* so far: its lines come one behind the other */
+	struct audited       row; /* so far: its lines come one after the other */
 	void (*each)(struct events_audit *a, bool is_movement, const struct audited *row);
 };
 
@@ -382,7 +388,7 @@ static void subject_doubt(struct events_audit *a, struct subject *s)
 	s->doubt = true;
 }
 
-/* Rows that were changed after the walk over the log are left out. */
+/* Compares a row with its subject, unless the row was changed after the walk over the log. */
 static void row_compare(struct events_audit *a, bool is_movement, const struct audited *row)
 {
 	struct subject *s = subject(a, row->id, is_movement, false);
@@ -406,7 +412,7 @@ struct page {
 	int64_t last, keys;
 };
 
-/* Walks the rows behind `low` in ranges of keys. */
+/* Walks the rows after `low` in ranges of keys. */
 static enum db_result rows_walk(struct events_audit *a, bool is_movement, int64_t low)
 {
 	enum statement     find = is_movement ? AUDIT_PAGE_MOVEMENT : AUDIT_PAGE_RESERVATION;
@@ -438,7 +444,7 @@ static void doubt_judge(struct events_audit *a, struct subject *s)
 	if (s->judged || !s->doubt)
 		return;
 	s->judged = true;
-	if (s->why) /* immutable rows say so */
+	if (s->why) /* the log alone shows the fault */
 		return;
 	why = differs(a, s->is_movement, s, s->row);
 	if (!why) {
@@ -485,7 +491,7 @@ static enum db_result doubts_read(struct events_audit *a, bool is_movement)
 	return result;
 }
 
-/* Whether the walk has passed every event that the row knows. */
+/* True: the walk has passed every event up to the row's last change. */
 static bool is_passed(const struct subject *s, int64_t passed)
 {
 	if (passed == INT64_MAX || !s->row->there)
@@ -525,7 +531,7 @@ static enum db_result doubts_settle(struct events_audit *a)
 
 /* ---- passes */
 
-/* What the log says and no row was met for: a live reservation, or a movement. */
+/* Puts subjects without a row in doubt: live reservations and movements. */
 static void rest_doubt(struct events_audit *a)
 {
 	for (size_t i = 0; i < a->size; i++) {
@@ -554,7 +560,7 @@ static enum db_result pass_run(struct events_audit *a)
 	event_walk_free(a->walk);
 	a->walk = event_walk_new(a->db, row_fold, a);
 	result = event_walk(a->walk);
-	/* A movement gets its number before its transaction, from a clock of the process: a minute is ample. */
+	/* A movement gets its number before its transaction, from the clock of its process: begin a minute earlier. */
 	since_tick = a->log.since > 60 * SECOND_US ? (a->log.since - 60 * SECOND_US) / 250 : 0;
 	if (since_tick > INT64_MAX >> 19) /* a clock that is ages ahead */
 		since_tick = INT64_MAX >> 19;
@@ -568,7 +574,8 @@ static enum db_result pass_run(struct events_audit *a)
 	return result;
 }
 
-/* One range of hashes. Nothing is said of a log that was switched meanwhile. *over: it was. */
+/* Audits one range of hashes. *over: the log was switched off or on meanwhile, or events are removed too fast, so there
+ * are no findings. */
 static enum db_result range_run(struct events_audit *a, bool *over)
 {
 	struct event_log log;

@@ -114,7 +114,7 @@ static void reaped_json(const struct task *task, int64_t orders, bool freed)
 	text_fini(&out);
 }
 
-/* Prints a task. A person is told when there was nothing to free; a program reads no line as none. */
+/* Prints a task. If nothing was freed, the output for people says so; a program sees no line. */
 static void reaped_print(void *arg, const struct task *task, int64_t orders)
 {
 	struct reaped *r = arg;
@@ -148,7 +148,7 @@ int reap_run(void)
 
 /* ---- kick */
 
-/* Kicks the reservation of that order_id, or page by page all that are buried. */
+/* Kicks the reservation with this order_id; NULL: all buried ones, page by page. */
 static enum db_result kick_pages(struct db *db, const char *order_id, struct reservation_reader *in, int64_t *kicked)
 {
 	struct catalogue *c = catalogue_new();
@@ -239,9 +239,10 @@ static enum db_result purge_reservations(struct db *db, struct purge *p)
 	txn_run(&t, PURGE_LINES, &fill);
 	txn_run(&t, PURGE_NOTES, &fill);
 	txn_run(&t, PURGE_SHORTS, &fill);
-	txn_run(&t, PURGE_HOLDS, &fill); /* where no key has a limit, nobody else takes these away */
+	txn_run(&t, PURGE_HOLDS, &fill); /* without limits of keys, nothing else removes these */
 	txn_run(&t, PURGE_SPLITS, &fill);
 	txn_run(&t, PURGE_RETURNED, &fill);
+	txn_run(&t, ON_HOLD_REMOVE, &fill); /* of orders that expired */
 	result = txn_commit(&t, &verdict);
 	if (result == DB_OK && verdict == TXN_DONE)
 		p->removed += (int64_t)p->ids.rows;
@@ -287,7 +288,7 @@ static enum db_result purge_batch(struct db *db, struct purge *p, enum db_result
 	return result;
 }
 
-/* Page by page; `batch` removes the rows of a page that may go. */
+/* Walks page by page; `batch` removes the rows of a page that may go. */
 static enum db_result purge_walk(struct db *db, struct purge *p, enum statement page,
                                  enum db_result (*batch)(struct db *db, struct purge *p))
 {
@@ -307,7 +308,7 @@ static enum db_result purge_walk(struct db *db, struct purge *p, enum statement 
 	return result;
 }
 
-/* EXIT_TROUBLE: a clock is wrong. A row that is old by a wrong clock may be young. */
+/* EXIT_TROUBLE: a clock is wrong. A row that looks old by a wrong clock may be young. */
 static int purge_allowed(struct db *db)
 {
 	int64_t ahead_s;

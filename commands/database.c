@@ -1,4 +1,5 @@
-/* database.c - see database.h. A command waits for its database, and refuses one whose schema is not its own. */
+/* database.c - see database.h. A command waits for its database, and refuses a database with another schema than its
+ * own. */
 #include "commands/database.h"
 #include "commands/options.h"
 #include "engine/base/clock.h"
@@ -13,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* HOST_S: the silence of one host of several while it is asked for its settings. */
+/* HOST_S: longest silence of a host, if there are several, while it is asked for its settings. */
 enum { START_WAIT_MS = 30000, SILENT_MS = 5000, HOST_S = 3, NODES_APART_MS = 500 };
 
 static bool password_read(struct db_target *target, const char *file)
@@ -65,7 +66,7 @@ static int source_open(struct database *database, enum embedded_use use)
 	return EXIT_DONE;
 }
 
-/* ---- a database that says nothing: who waits for it is told so, once */
+/* ---- a silent database: a line in the log says once that the command waits for it */
 
 struct silence {
 	struct stop          over;
@@ -113,8 +114,8 @@ static void silence_end(struct silence *s)
 
 /* ---- waiting for it */
 
-/* The service blocks signals while it starts: a signal that came meanwhile is pending. Workers and others have a thread
- * that takes it. */
+/* The service blocks signals while it starts: a signal that came meanwhile is pending. In workers and other commands a
+ * thread takes the signals. */
 static bool asked_to_end(void)
 {
 	sigset_t pending;
@@ -136,7 +137,7 @@ static bool wait_for(struct db *db)
 	return true;
 }
 
-/* Of several hosts the first that serves; one alone is simply connected to. */
+/* Chooses the first host that serves, if there are several. A single host is connected to later. */
 static bool host_choose(struct database *database)
 {
 	struct text why = {0};

@@ -18,12 +18,13 @@ struct database {
  * of this program. `migrates`: any schema is fine (the command `migrate`). EXIT_DONE, or the exit status after saying
  * why. */
 int database_open(struct database *database, enum embedded_use use, bool migrates) MUST_CHECK;
-/* From now on the process moves to another host of --db where its own does not commit: for those who stay and write. */
+/* From now on the process moves to another host of --db if its own does not commit. For commands that run on and
+ * write. */
 void database_watch(struct database *database);
-/* The finding behind `before` (NULL: the first); NULL: none. */
+/* The finding after `before` (NULL: the first); NULL: none. */
 const char *database_finding(const struct database *database, const char *before);
-/* Returns the exit status of a command that ends with `status`. A command that failed, and has not said EXIT_CONFIG
- * itself, says so where somebody has migrated the database meanwhile, and why. */
+/* Returns the exit status of a command that ends with `status`. A command that failed with another status than
+ * EXIT_CONFIG ends with EXIT_CONFIG, and says why, if the database was migrated meanwhile. */
 int database_close(struct database *database, int status);
 /* Runs a command that needs one connection: opens, runs `act`, says why if it returned EXIT_UNAVAILABLE, closes.
  * Returns the exit status. */

@@ -1,8 +1,8 @@
 /* events.c - the command `events`: a line for each event on stdout, and at the end the cursor on stderr, a line of its
  * own.
  *
- * Nothing of the database is held while a page is written, however slowly the other end of a pipe reads. The cursor
- * stands behind the last line that stdout has taken. */
+ * No transaction is open while a page is written, however slowly the other end of a pipe reads. The cursor stands after
+ * the last line that stdout has taken. */
 #include "commands/events.h"
 #include "commands/database.h"
 #include "commands/options.h"
@@ -33,7 +33,7 @@ struct events {
 	struct feed        *feed;
 	bool                away;    /* the database was away at the last try */
 	int                 trouble; /* errno of stdout; EPIPE: it is closed */
-	char               *cursor;  /* behind what was written; at first --after */
+	char               *cursor;  /* after the last line written; at first --after */
 	bool                began;   /* the cursor is one that the feed gave */
 };
 
@@ -85,7 +85,8 @@ static size_t bytes_write(struct events *e, const char *from, size_t len)
 	return done;
 }
 
-/* The beginning of a line that was not taken whole is taken back from a file, whose next writer begins a line. */
+/* Half a line at the end of a file is cut off, so that the next writer begins a new line. In a pipe it stays, and a
+ * message says so. */
 static void half_line_end(size_t half)
 {
 	struct stat st;
@@ -146,7 +147,7 @@ static bool events_write(struct events *e, const struct feed_page *page)
 	return whole;
 }
 
-/* False: all is to end, or nobody reads stdout any more. */
+/* Pauses. False: all is to end, or the reader of stdout has gone. */
 static bool events_rest(struct events *e)
 {
 	struct pollfd out = {STDOUT_FILENO, 0, 0};
@@ -167,7 +168,7 @@ static bool events_wait(struct events *e)
 	return true;
 }
 
-/* A database that is away is waited for with --follow. EXIT_DONE: another try is due. */
+/* With --follow the command waits for a database that is away. EXIT_DONE: another try is due. */
 static int events_failed(struct events *e)
 {
 	if (!e->follows || db_misfits(e->db) || db_refused(e->db))

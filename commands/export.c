@@ -21,24 +21,24 @@ enum { PAGE = 500 };
 
 struct csv {
 	const struct table *table;
-	struct text         line, next; /* the line under way without its units; the one of the row just read */
-	size_t              tail;       /* so many bytes at its end stand behind the units */
+	struct text         line, next; /* the line under way without its units; the line of the row just read */
+	size_t              tail;       /* bytes at the end of `line` that stand after the units */
 	int64_t             units[2];   /* of the line under way */
 	char                after_code[SKU_MAX + 1];
 	int64_t             after_id;
 	size_t              seen;     /* things of the page so far */
 	bool                promised; /* the units of the line under way are not in the house: their sum is 0 */
-	int64_t             done;     /* things of the pages before it */
+	int64_t             done;     /* things of the pages before */
 };
 
-/* What can be exported. */
+/* A kind of export. */
 struct table {
-	const char    *word, *of, *head; /* as it is called; the table of its things; the first line */
+	const char    *word, *of, *head; /* its name; the table of its things; the first line */
 	enum statement page;
 	unsigned       units;   /* columns of units at the end of a row */
-	bool           sums;    /* the sum of the units is told, too */
+	bool           sums;    /* the sum of the units is a column, too */
 	bool           by_code; /* pages go by the first column as a code; otherwise as a number */
-	/* Appends the columns beside the units; returns how many bytes of them stand behind these. */
+	/* Appends the columns beside the units; returns how many of their bytes stand after the units. */
 	size_t (*put)(struct text *to, const struct db_row *row);
 };
 
@@ -70,7 +70,7 @@ static void time_put(struct text *to, const char *datetime)
 		time_write(to, time_parse(datetime));
 }
 
-/* No right database has sums beyond UNITS_MAX: two of them still fit into a number. */
+/* A correct database has no sum beyond UNITS_MAX; two such sums still fit into 64 bits. */
 static void units_add(int64_t *units, const struct db_row *row, unsigned column)
 {
 	int64_t sum;
@@ -180,7 +180,7 @@ static int export_act(struct db *db, void *arg)
 	struct csv    *x = arg;
 	enum db_result result;
 
-	if (!isatty(STDOUT_FILENO)) /* otherwise the lines themselves show how far it is */
+	if (!isatty(STDOUT_FILENO)) /* otherwise the lines themselves show the progress */
 		bar_of_table(db, x->table->word, x->table->of);
 	printf("%s\n", x->table->head);
 	do {

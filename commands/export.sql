@@ -29,7 +29,7 @@ SELECT m.movement_no, m.movement_id, m.kind, m.created_at, m.reason, m.reference
  ORDER BY m.movement_no, COALESCE(t.sku_id, l.sku_id), l.location_id, t.from_id, t.to_id;
 
 -- name: export_reservations
--- A page of reservations, each with its lines, in the state that an answer would tell.
+-- A page of reservations, each with its lines, in the state that an answer would have.
 SELECT r.reservation_id, r.order_id, IF({is_past_its_time}, {expired}, r.state), r.created_at, r.expires_at,
        e.reference, e.customer, k.code, o.code, l.qty
   FROM (SELECT reservation_id FROM reservation FORCE INDEX (PRIMARY)

@@ -1,7 +1,7 @@
 /* import.c - the command `import`: loads movements from a CSV file.
  *
- * The file is read twice: once to check every row and to take its hash, once to send the rows (parts.c). The name of
- * all movements is made of the hash (or --id), so that the same file twice is one delivery. */
+ * The file is read twice: once to check every row and to take its hash, once to send the rows (parts.c). The ids of all
+ * movements are made of the hash (or --id), so that the same file sent twice is one delivery. */
 #include "commands/import.h"
 #include "commands/database.h"
 #include "commands/import/parts.h"
@@ -22,9 +22,9 @@ enum { NAME_MAX_BYTES = 40 };
 struct import {
 	const char  *file;
 	bool         skip_bad, json;
-	int64_t      as_of;    /* of counts whose row does not say it, ms; 0: now */
+	int64_t      as_of;    /* for counts without a time in their row, ms; 0: now */
 	char         name[48]; /* the first part of every movement_id */
-	struct parts parts;    /* its engine is NULL on the first pass */
+	struct parts parts;    /* parts.engine is NULL on the first pass */
 	int64_t      rows, bad, units;
 };
 
@@ -48,7 +48,7 @@ static void row_came(void *arg, const struct delivery_row *row)
 	}
 }
 
-/* The same rows are another delivery as another kind, and as counts of another time. */
+/* The kind and the time of counts are part of the digest: the same rows with another one are another delivery. */
 static bool file_digest(struct import *im, EVP_MD_CTX *sha, unsigned char *digest)
 {
 	const char *kind = movement_kind_name(im->parts.kind), *as_of = option_text(OPTION_as_of);

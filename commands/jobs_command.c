@@ -29,7 +29,7 @@ static void list_json(const struct job_state *list, const struct job_workers *wo
 	text_fini(&out);
 }
 
-/* A line for the job, and one for each who works. */
+/* Prints a line for the job, and a line for each of its workers. */
 static void job_print(const struct job_state *j, const struct job_workers *workers)
 {
 	struct text line = {0};
@@ -52,7 +52,7 @@ static void job_print(const struct job_state *j, const struct job_workers *worke
 	text_fini(&line);
 }
 
-/* arg: whether it is to be paused; NULL: only listed. */
+/* *arg: true to pause, false to resume; arg NULL: only list. */
 static int jobs_act(struct db *db, void *arg)
 {
 	struct job_state   list[JOB_NAMES];

@@ -21,7 +21,7 @@
 enum { DIGITS_MAX = 15, RULE_SIZE = 160 };
 #define MANY INT64_C(999999999999999) /* the largest number of DIGITS_MAX digits */
 
-enum type { IS_TEXT, IS_LIST, IS_NUMBER, IS_MAYBE, IS_FLAG }; /* MAYBE: a flag that may have a value behind = */
+enum type { IS_TEXT, IS_LIST, IS_NUMBER, IS_MAYBE, IS_FLAG }; /* MAYBE: a flag that may have a value after = */
 
 #define TEXT             IS_TEXT, 0, 0
 #define LIST             IS_LIST, 0, 0
@@ -54,7 +54,7 @@ static void value_set(int option, const char *value)
 	values[option] = mem_copy(value);
 }
 
-/* Appends another value of a LIST, behind a comma. */
+/* Appends another value of a LIST, after a comma. */
 static void value_add(int option, const char *value)
 {
 	struct text all = {0};
@@ -127,7 +127,7 @@ static int option_find(const char *name, size_t len, int mask)
 
 /* ---- what was mistyped */
 
-static int names_mask; /* of the command whose options option_nth names */
+static int names_mask; /* mask of the command; option_nth names its options */
 
 static const char *option_nth(const void *arg, size_t i)
 {
@@ -179,7 +179,7 @@ static bool is_off(int option, const char *value)
 	return false;
 }
 
-/* False: no number stands where one belongs. `rule` says so, by the name that the option has in its source. */
+/* False: the option needs a number and has none. `rule` says so; `name` is the option's name in its source. */
 static bool value_fits(int option, const char *name, const char *value, char rule[RULE_SIZE])
 {
 	return table[option].type != IS_NUMBER ||
@@ -190,7 +190,7 @@ static bool value_fits(int option, const char *name, const char *value, char rul
 
 /* ---- the three sources */
 
-/* Reads argv[i] and perhaps the value behind it; *used: how many arguments that were. */
+/* Reads argv[0] and perhaps its value after it; *used: number of arguments read. */
 static int argument_read(const struct command *command, char **argv, int left, int *used)
 {
 	const char *arg = argv[0], *equals = strchr(arg, '='), *value = "";
@@ -263,7 +263,7 @@ static int environment_read(int mask)
 	return EXIT_DONE;
 }
 
-/* A name of the environment that no command knows is a typing error, as in a file. */
+/* A variable HOLDFAST_.. that no command knows is a typing error, as in a file. */
 static int environment_check(void)
 {
 	static const char prefix[] = "HOLDFAST_";
@@ -318,8 +318,8 @@ static char *unquoted(char *value)
 	return value + 1;
 }
 
-/* The first line of an option counts; of a LIST every line counts. A value given before the file counts instead of
- * all. */
+/* The first line of an option counts; for a LIST every line counts. A value from the command line or the environment
+ * replaces them all. */
 static void config_take(int option, const char *value, int mask)
 {
 	if (!(table[option].commands & mask) || is_off(option, value))
@@ -441,7 +441,7 @@ int64_t option_count(enum option o, int64_t standard)
 	return option_text(o) ? strtoll(option_text(o), NULL, 10) : standard;
 }
 
-/* A credential of systemd is shut to others by an ACL, which shows as the bits of the group. */
+/* A credential of systemd is protected by an ACL, which shows as bits of the group. */
 static bool is_credential(const char *file)
 {
 	const char *folder = getenv("CREDENTIALS_DIRECTORY");
@@ -449,7 +449,7 @@ static bool is_credential(const char *file)
 	return folder && *folder && strncmp(file, folder, strlen(folder)) == 0;
 }
 
-/* Warns where one of these bits says that others may do with the file what they should not. */
+/* Warns if one of these mode bits is set, which give others a right to the file that they should not have. */
 static void mode_warn(enum option o, const char *file, unsigned bits, const char *event, const char *hint)
 {
 	struct stat st;

@@ -26,7 +26,7 @@ enum {
 	EXPORT = 4096,
 	SHOW = 8192,
 	JOBS = 16384,
-	COMMANDS_END, /* stands behind the last command */
+	COMMANDS_END, /* stands after the last command */
 	ALL = 2 * (COMMANDS_END - 1) - 1,
 	HOUSED = ALL - KEY, /* every command that works on a database */
 	SERVE_KEY = SERVE | KEY,
@@ -38,7 +38,7 @@ enum {
 struct command {
 	const char *name;
 	int         mask;         /* the command's bit, SERVE ..: options.def says which options it knows */
-	const char *operands;     /* the usage text behind the name, "" if nothing */
+	const char *operands;     /* the usage text after the name; may be "" */
 	int         operands_max; /* 3 at most */
 	const char *summary;
 	const char *examples; /* lines */
@@ -49,7 +49,7 @@ struct command {
  * why EXIT_USAGE or EXIT_CONFIG. --help prints and ends the process with 0. */
 int   options_read(const struct command *command, int argc, char **argv);
 void  options_help(const struct command *command); /* the text of --help */
-void  options_forget(void);                        /* for tests, which read options anew: forgets all values */
+void  options_forget(void);                        /* for tests, which read options again: forgets all values */
 char *operand(int n);                              /* a word that is no flag, from 0; NULL: there is none */
 /* Says that `word` (NULL: what is wrong is not the word) is none of `words`, with the nearest of them, otherwise the
  * rule; returns EXIT_USAGE. */

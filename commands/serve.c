@@ -1,5 +1,5 @@
-/* serve.c - the command `serve`: opens the database, the engine, the jobs and the sockets, and closes them backwards.
- */
+/* serve.c - the command `serve`: opens the database, the engine, the jobs and the sockets, and closes them in reverse
+ * order. */
 #include "commands/serve.h"
 #include "api/access.h"
 #include "api/http/listen.h"
@@ -64,7 +64,7 @@ static void check_write(struct json_writer *w, const char *name, bool ok, const 
 	json_close_object(w);
 }
 
-/* Findings at the start do not make the service unready: they are for an operator to mend. */
+/* Findings at the start do not make the service unready: an operator has to mend them. */
 static bool serve_ready(void *arg, struct text *checks)
 {
 	struct serve      *s = arg;
@@ -103,7 +103,7 @@ static unsigned lanes_standard(void)
 	return cores < 4 ? 1 : cores > 16 ? 8 : (unsigned)(cores / 2);
 }
 
-/* Four lines for a newcomer at a terminal: elsewhere the output is a log. The examples go to the first address. */
+/* Prints four lines for a new user at a terminal; elsewhere the output is a log. The examples use the first address. */
 static void banner(const struct serve *s)
 {
 	const char *at = s->listen.at[0].address, *scheme = s->tls ? "https" : "http";
@@ -256,9 +256,9 @@ struct closing {
 	int64_t     until_ms;
 };
 
-/* Ends the process with the engine still open, when every client has been answered. A database that hangs is not waited
- * for: as after a kill -9, a transaction that it still has is committed as a whole or not at all. A private server is
- * left to the next command. */
+/* Ends the process with the engine still open, when every client has been answered. It does not wait for a database
+ * that hangs: as after a kill -9, a transaction under way is committed as a whole or not at all. The next command takes
+ * over a private server. */
 static void *end_anyway(void *arg)
 {
 	struct closing *c = arg;
@@ -276,7 +276,7 @@ static void work_close(struct serve *s)
 	bool           guarded;
 
 	stop_init(&closing.closed);
-	guarded = pthread_create(&thread, NULL, end_anyway, &closing) == 0; /* without it a database is waited for */
+	guarded = pthread_create(&thread, NULL, end_anyway, &closing) == 0; /* else a hung database delays the end */
 	jobs_close(s->jobs);
 	background_close(s->background);
 	watch_free(s->watch);
@@ -290,7 +290,8 @@ static void work_close(struct serve *s)
 	stop_fini(&closing.closed);
 }
 
-/* Checks options before a database is made or started: a wrong option is told at once, and leaves nothing behind. */
+/* Checks options before a database is made or started: a wrong option is reported at once, and leaves nothing
+ * behind. */
 static int serve_configure(struct serve *s)
 {
 	char why[512], served[512];
@@ -314,7 +315,7 @@ static int serve_configure(struct serve *s)
 	return status;
 }
 
-/* --events-keep, which the database has for all processes. */
+/* Stores --events-keep in the database, for all processes. */
 static int events_keep(const struct database *database)
 {
 	struct db     *db;
@@ -348,7 +349,7 @@ static int serve_work(struct serve *s)
 		return status;
 	database_watch(&s->database);
 	s->engine = engine_open(&options);
-	(void)!engine_wait(s->engine, LANES_WAIT_MS); /* lanes that are late connect later */
+	(void)!engine_wait(s->engine, LANES_WAIT_MS); /* late lanes connect after the start */
 	if (option_given(OPTION_jobs))
 		s->jobs = jobs_open(option_text(OPTION_jobs), s->database.source, engine_catalogue(s->engine),
 		                    &s->webhooks);

@@ -2,7 +2,7 @@
 #ifndef SERVE_H
 #define SERVE_H
 
-/* Each command returns an exit status, after one line to the person who called. */
+/* Each command returns an exit status, after a line that says why it failed. */
 int serve_run(void);
 int migrate_run(void);
 

@@ -1,4 +1,4 @@
-/* show.c - the command `show`. The call of the API answers; its JSON is printed as it came, or as lines and tables for
+/* show.c - the command `show`. The call of the API answers; its JSON is printed unchanged, or as lines and tables for
  * people, whatever members it has. */
 #include "commands/show.h"
 #include "api/http/uri.h"
@@ -36,8 +36,13 @@ static void heading(struct text *to, const char *word)
 /* A value on one line: elements with commas between, members as NAME VALUE; of an element only the values. */
 static void plain_put(struct text *to, const void *node, bool element)
 {
-	if (!json_is_array(node) && !json_is_object(node))
+	bool   plain = !json_is_array(node) && !json_is_object(node);
+	size_t begin = to->len;
+
+	if (plain)
 		json_text(to, node);
+	if (plain && to->len == begin)
+		text_char(to, '-'); /* null, or an empty text */
 	for (const void *n = json_first(node); n; n = json_next(n)) {
 		if (json_name(n) && !element)
 			text_format(to, "%s ", json_name(n));
@@ -133,7 +138,7 @@ static void table_put(struct text *to, const void *table)
 	text_fini(&cell);
 }
 
-/* Lines NAME VALUE, then the tables, each below its name. A cursor is nothing to read. */
+/* Lines NAME VALUE, then the tables, each below its name. A cursor is left out. */
 static void object_put(struct text *to, const void *object)
 {
 	size_t width = 0;
@@ -173,7 +178,7 @@ static void answer_print(const struct text *body, const void *root)
 
 /* ---- the command */
 
-/* Prints the answer, for people not a page without items. Returns whether there was anything; `cursor` is that of the
+/* Prints the answer; as text a page without items is not printed. Returns whether it had anything. `cursor`: of the
  * next page, or empty. */
 static bool answer_take(const struct text *body, struct text *cursor)
 {

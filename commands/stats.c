@@ -59,7 +59,7 @@ static int stats_act(struct db *db, void *arg)
 {
 	struct census  counts;
 	const int64_t *watch_s = arg; /* 0: one look */
-	struct node    node;          /* its name is empty without a cluster */
+	struct node    node;          /* node.name is empty without a cluster */
 
 	if (*watch_s)
 		return stats_watch(db, *watch_s, option_given(OPTION_json) ? stats_json : NULL);

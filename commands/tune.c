@@ -3,8 +3,8 @@
  *
  * The load goes through an engine as the service's own orders do, in a database of its own beside the live one:
  * NAME_tune, on the same server. Tune makes the database where its account may, and otherwise uses one that an
- * administrator has made. At the end it goes again, also after a signal; the next tune removes what a killed one left.
- */
+ * administrator has made. Tune removes it at the end, also after a signal; if a tune was killed, the next one removes
+ * its tables. */
 #include "commands/tune.h"
 #include "commands/database.h"
 #include "commands/options.h"
@@ -26,7 +26,7 @@
 #define TUNE_SKU "tune"
 
 enum {
-	FLYING = 256,        /* orders under way at any time, as of so many buyers */
+	FLYING = 256,        /* orders under way at any time, as if there were so many buyers */
 	UNITS = 1000000000,  /* received once; far more than can be reserved */
 	TTL_S = 86400,       /* longer than the load, so that no hold is swept meanwhile */
 	WARM_MS = 500,       /* time for lanes to gather units into their slots */
@@ -185,7 +185,7 @@ static void order_start(struct tune *t)
 	op_send(t, op);
 }
 
-/* Runs until the time has come, or no order is under way any more. */
+/* Runs until `until_us`, or until no order is under way. */
 static void loop_until(struct tune *t, int64_t until_us)
 {
 	struct pollfd ready = {loop_fd(t->loop), POLLIN, 0};
@@ -359,7 +359,7 @@ static int trials_run(struct tune *t, int64_t seconds, bool json)
 
 /* ---- the command */
 
-/* The whole of a tune, with the lock held. */
+/* Runs a whole tune, while its lock is held. */
 static int tune_locked(struct tune *t, int64_t seconds)
 {
 	int status = scratch_make(t);

@@ -26,8 +26,8 @@ export function query(values) {
   return all.length ? '?' + all.map(([n, v]) => n + '=' + encode(v)).join('&') : ''
 }
 
-/* What came of a call: {ok, status, data, code, replayed, lost}. It never throws, unless it was aborted.
- * code is that of the problem; `no_answer` where none came. */
+/* Makes a call -> {ok, status, data, code, replayed}. It throws only if it was aborted.
+ * code: of the problem, or `no_answer`. */
 export async function call(method, at, body, {signal, text, timeout_s = 40} = {}) {
   const headers = {},
     key = session.key()
@@ -63,8 +63,8 @@ export async function call(method, at, body, {signal, text, timeout_s = 40} = {}
 }
 export const get = (at, options) => call('GET', at, undefined, options)
 
-/* An id by chance, made once for what it names: a call that is sent again has the same. crypto.randomUUID is not there
- * on plain http. */
+/* A random id, made once for each change, so that a call that is sent again has the same id. Plain http has no
+ * crypto.randomUUID. */
 export function newId(what) {
   const bytes = crypto.getRandomValues(new Uint8Array(6))
   const day = new Date().toISOString().slice(0, 10).replaceAll('-', '')
@@ -119,6 +119,7 @@ const WORDS = {
   nothing_left: ['A split leaves at least one unit in the first order.', 'Take fewer units.'],
   lease_lost: ['The task has lost its lease.', ''],
   claimed: ['A worker has the order.', 'Wait until it is done, or take the order from it.'],
+  on_hold: ['The order is held back from shipping.', 'Let it go first, or settle it by force.'],
   waiting: ['Units of this order are not in the house yet.', ''],
   events_off: ['No events are kept (--events-keep 0).', ''],
   cursor_expired: ['What follows is no longer kept.', 'Go on with the oldest events that are.'],
@@ -132,5 +133,5 @@ const WORDS = {
   buried: ['The order is buried.', 'Kick it or release it.'],
 }
 export const words = c => WORDS[c] ?? ['The service refused this.', '']
-/* True: the very same call may be sent again, and it may have been done already. */
+/* True: the same call may be sent again, and the service may have done it already. */
 export const bearsRepeating = result => result.status === 0 || result.status === 503 || result.status === 429

@@ -1,5 +1,5 @@
-/* ask.js - every change asks once, in a dialog: what will be done, to how many units. It says what came of it; a call
- * that failed says its code in words and is offered again as it was, with the id that it had. */
+/* ask.js - every change asks once, in a dialog that says what will be done, to how many units. Then it says the
+ * outcome. If a call failed, it says the code in words and offers the same call again, with the same id. */
 import {add, button, code, h, many, number, put, said} from './dom.js'
 import {bearsRepeating, words} from './api.js'
 
@@ -8,14 +8,15 @@ const status = () => document.getElementById('status')
 const TOLD_MS = 1000
 let told_at = 0
 
-/* One line for everybody, read aloud, until the next one, or until another page is opened. */
+/* Shows one line of status, which screen readers read aloud, until the next one or until another page is opened. */
 export function announce(...what) {
   told_at = performance.now()
   put(status(), ...what)
   status().append(button('Close', () => put(status()), {class: 'plain', 'aria-label': 'Close this message'}))
 }
 
-/* For a page that opens: an act that leads there has just told what came of it, and that stays. */
+/* For a page that opens: clears the status, unless it is new. A change that leads to the page has just announced its
+ * outcome, which stays. */
 export function quiet() {
   if (performance.now() - told_at > TOLD_MS) put(status())
 }
@@ -55,7 +56,8 @@ function linesTable(lines) {
   )
 }
 
-/* A call that was refused or not answered, in words, and what to do; of a call that changes nothing, read: only why. */
+/* Says in words why a call was refused or not answered, and what to do. With `read` (the call changes nothing): only
+ * why, if the call may be sent again. */
 export function problem(result, read = false) {
   const [what, then] = words(result.code),
     {detail, field, lines, parts} = result.data
@@ -83,10 +85,10 @@ export function problem(result, read = false) {
   )
 }
 
-/* A list or a fact that could not be read: said so, with a button. */
+/* Says that a list or a fact could not be read, with a button to ask again. */
 export const unread = (result, again) => h('div', null, problem(result, true), again && button('Ask again', again))
 
-/* Tells something that is told once, until it is closed. */
+/* Shows a text that is shown only once, until the dialog is closed. */
 export function showOnce(title, why, text) {
   return new Promise(resolve => {
     const close = button('I have it', () => dialog.close(), {class: 'primary'})
@@ -149,14 +151,14 @@ export function field(label, {hint, options, list, ...attributes}) {
     },
   }
 }
-/* A whole number as people type it; NaN where it is none. */
+/* Reads a whole number as people type it; NaN: it is none. */
 export function int(text) {
   const plain = text.trim().replace(/[ ,_\u00a0]/g, '')
   return /^[+-]?\d{1,16}$/.test(plain) ? Number(plain) : NaN
 }
 
-/* A button for a dialog that names things as they are when it opens: read() asks for them anew before does(). What
- * could not be read is named as it was known. */
+/* A button for a dialog that names things as they are when it opens: read() asks for them again before does(). If they
+ * cannot be read, the last known ones are named. */
 export function asking(page, text, read, does, attributes) {
   let busy = false
   return button(
@@ -177,9 +179,9 @@ export function asking(page, text, read, does, attributes) {
   )
 }
 
-/* Asks for a change. Resolves to the answer, or null where the person thought better of it.
+/* Asks for a change. Resolves to the answer, or to null if the person has cancelled.
  * title; fields: elements; say() -> {what: the sentence, act: the words of the button} or {missing: why not yet};
- * send() -> a result of call(); done(result) -> what came of it, for the status line. */
+ * send() -> a result of call(); done(result) -> the outcome in words, for the status line. */
 export function ask({title, body = [], fields: inputs = [], say, send, done, danger}) {
   return new Promise(resolve => {
     let sending = false,
@@ -229,7 +231,7 @@ export function ask({title, body = [], fields: inputs = [], say, send, done, dan
         return
       }
       put(wrong, problem(result))
-      /* What may have been done is not changed any more: the same call, or none. */
+      /* The call may have been done: the form is locked, so only the same call can be sent again. */
       lock(bearsRepeating(result))
       put(close, 'Close')
       if (locked) put(act, 'Send the same again')
@@ -246,6 +248,6 @@ export function ask({title, body = [], fields: inputs = [], say, send, done, dan
     dialog.showModal()
     const begin = inputs.map(i => i.querySelector('input, select')).find(Boolean) ?? close
     begin.focus()
-    begin.select?.() /* what is typed replaces what is offered */
+    begin.select?.() /* typing replaces the offered value */
   })
 }

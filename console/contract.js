@@ -41,7 +41,7 @@ class Contract {
     return [path.reduce((at, name) => at[name], this.document), path.at(-1)]
   }
 
-  /* What a schema says of one value, in a line. */
+  /* The rules of a schema for one value, in a line. */
   words(schema) {
     const [is, name] = this.resolve(schema)
     const range = [
@@ -65,7 +65,7 @@ class Contract {
     ]
   }
 
-  /* The members of a schema, nested as deep as they go, each named schema once on the way. */
+  /* The members of a schema, nested as deep as they go; a named schema is not entered again inside of itself. */
   shape(schema, seen = []) {
     const [is, name] = this.resolve(schema)
     if (!is || (name && seen.includes(name))) return null
@@ -135,7 +135,7 @@ class Contract {
     ]
   }
 
-  /* The parts of a call are made when it is opened: there are many. */
+  /* The parts of a call are made when it is opened, as there are many calls. */
   call(path, method, item, operation) {
     const room = h('div', {class: 'call'})
     const details = h(

@@ -1,5 +1,5 @@
-/* dom.js - elements, tables, and how things are written. A text becomes a text node and never HTML: what stands in the
- * database may be anything. */
+/* dom.js - elements, tables, and the forms of numbers and times. A text becomes a text node and never HTML, as texts of
+ * the database may contain anything. */
 
 /* h('td', {class: 'number', onclick: f}, 'text', element, [more]) makes an element. null and false are left out. */
 export function h(tag, attributes, ...children) {
@@ -18,7 +18,7 @@ export function add(to, ...children) {
   return to
 }
 
-/* Text of the database: isolated, so that marks of direction in it do not move what stands beside it. */
+/* Text of the database: isolated, so that marks of direction in it do not move the text beside it. */
 export const code = text => h('bdi', {class: 'code', translate: 'no'}, String(text))
 export const said = text => h('bdi', null, String(text))
 
@@ -33,7 +33,7 @@ export const toOrder = id => link('#/order/' + encodeURIComponent(id), code(id))
 const digits = new Intl.NumberFormat('en')
 export const number = n => (n == null ? '–' : digits.format(n))
 export const units = n => number(n) + (n === 1 || n === -1 ? ' unit' : ' units')
-/* The form of a verb that goes with so many: are(1, 'is', 'are'). */
+/* The form of a verb for a number: are(1, 'is', 'are'). */
 export const are = (n, one, more) => (n === 1 || n === -1 ? one : more)
 export const many = (n, one, more = one + 's') => `${number(n)} ${n === 1 ? one : more}`
 export const signed = n => (n > 0 ? '+' : '') + number(n)
@@ -53,7 +53,7 @@ export function fullTime(at) {
   const d = new Date(at)
   return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())} ${clockTime(at)}`
 }
-/* A time as the reader's clock has it; UTC stands in its title. */
+/* A time in the reader's time zone; its title has UTC. */
 export const time = at => (at ? h('time', {datetime: at, title: at}, fullTime(at)) : '–')
 
 const SPANS = [
@@ -72,12 +72,12 @@ export function ago(at) {
   return s >= 0 ? span(s) + ' ago' : 'in ' + span(s)
 }
 
-/* A state by its word and its colour. */
+/* A state, with its colour. */
 export const state = word => h('span', {class: 'state ' + String(word).replace(/[^a-z_]/g, '')}, String(word))
 
 /* ---- tables */
 
-/* A table whose rows are kept by their key, so that a poll moves neither the focus nor what is marked.
+/* A table whose rows are kept by their key, so that a poll moves neither the focus nor the selection.
  * columns: [{head, cell(item) -> node or text, number?: true, wide?: true}]; key(item) -> string. */
 export class Table {
   constructor(label, columns, key) {
@@ -141,7 +141,7 @@ export class Table {
 }
 const kind = c => [c.number && 'number', c.wide && 'wide', c.act && 'act'].filter(Boolean).join(' ') || null
 
-/* Names and values beside each other: [[name, value], ..]; without a value no row. */
+/* Names and values beside each other: [[name, value], ..]. A name without a value has no row. */
 export function facts(rows, kind = 'facts') {
   return h(
     'dl',
@@ -152,12 +152,12 @@ export function facts(rows, kind = 'facts') {
   )
 }
 
-/* Text that changes, in its place: the same node, touched only where it differs. */
+/* Changes the text of an element; an equal text is not touched. */
 export function tell(element, text) {
   if (element.textContent !== text) element.textContent = text
 }
 
-/* Replaces what an element shows, unless it is the same. */
+/* Replaces the children of an element, unless they are equal. */
 export function put(element, ...children) {
   const next = add(h(element.tagName), children)
   next.normalize()

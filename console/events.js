@@ -41,6 +41,8 @@ const TYPES = {
     'replaced',
     'arrived',
     'backordered',
+    'on_hold',
+    'off_hold',
   ],
   movement: ['receipt', 'adjustment', 'return', 'count', 'transfer', 'arrival', 'settlement'],
   stock: ['out', 'low', 'back', 'changed'],
@@ -140,7 +142,7 @@ function feed(page) {
       const result = await page.get('events' + query({after, limit: PAGE, types: typesOf(types.value)}))
       if (mine !== round) return null
       put(wrong, result.ok ? null : unread(result))
-      if (result.code === 'cursor_expired') after = null /* what is kept begins later */
+      if (result.code === 'cursor_expired') after = null /* the kept events begin later */
       if (!result.ok) return result.status === 409 || result.status === 410 ? null : result
       seen += result.data.items.length
       items = [...result.data.items.reverse(), ...items].slice(0, SHOWN)

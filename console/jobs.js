@@ -129,7 +129,7 @@ async function groups(page, told) {
 
 const named = error => (error == null ? ' without an error' : [' with the error “', said(error), '”'])
 
-/* Kicks page by page; where a call failed, it goes on from there. */
+/* Kicks page by page. After a failed call the next try goes on from the same page. */
 function kickAll(group, again) {
   let cursor = null,
     kicked = 0
@@ -162,7 +162,7 @@ function kickAll(group, again) {
   }).then(again)
 }
 
-/* Those that are released are gathered first, so that the question names their units. */
+/* Gathers the orders before it releases them, so that the question can name their units. */
 async function releaseAll(group, page, again) {
   let ids = [],
     sum = 0,
@@ -238,7 +238,7 @@ async function releaseAll(group, page, again) {
   again()
 }
 
-/* kick(group) -> the button for it. */
+/* kick(group) -> the button that kicks it. */
 const buriedColumns = (page, kick, again) => [
   {head: 'last error', wide: true, cell: g => (g.error == null ? h('span', {class: 'muted'}, 'none') : said(g.error))},
   {head: 'orders', number: true, cell: g => number(g.orders)},
@@ -263,7 +263,7 @@ function buried(page) {
     known = {items: [], counted: 0, other: 0}
   const again = () => poll.now()
   const none = of => announce('No order is buried', of ?? '', ' any more.')
-  /* A group that is not among the largest is kicked as it was shown. */
+  /* A group that is no longer among the listed ones is kicked as it was shown, if some groups are not listed. */
   const kick = ({error, ...shown}) =>
     asking(page, 'Kick', read, () => {
       const group = known.items.find(g => g.error === error) ?? (known.other ? {error, ...shown} : null)

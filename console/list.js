@@ -1,12 +1,12 @@
-/* list.js - a list that the service gives page by page. It goes on by itself until it has 100 rows or the end; a button
- * asks for more. A list of one page is asked for again while it is seen. */
+/* list.js - a list that the service gives page by page. It asks for pages by itself until it has 100 rows or the end; a
+ * button asks for more. A list of one page is refreshed while it is visible. */
 import {button, h, number, put} from './dom.js'
 import {unread} from './ask.js'
 
 export const ROWS = 100
-const WALKED = 20 /* pages that it looks at by itself */
+const WALKED = 20 /* most pages that it asks for by itself */
 
-/* at(cursor) -> the call; empty: what is said where there is nothing; keep(item): whether an item is shown. */
+/* at(cursor) -> the path of the call; empty: the text for an empty list; keep(item) -> whether an item is shown. */
 export class List {
   constructor(page, {table, at, empty, every_s = 5, what = 'row', keep = () => true}) {
     Object.assign(this, {page, table, at, empty, keep, what, items: [], cursor: null, pages: 0, busy: false, round: 0})
@@ -45,7 +45,7 @@ export class List {
     try {
       for (let pages = 0; ; pages++) {
         const result = await this.page.get(this.at(cursor))
-        if (round !== this.round) return null /* another question came meanwhile */
+        if (round !== this.round) return null /* a newer walk has begun meanwhile */
         if (!result.ok) {
           put(this.wrong, unread(result))
           this.none.hidden = true
@@ -88,7 +88,7 @@ export class List {
     return this.first()
   }
 
-  /* Something has changed: it is asked for again, unless somebody looks at its later pages. */
+  /* Something has changed: asks for the list again, unless the reader has opened later pages. */
   look() {
     return this.pages > 1 ? null : this.again()
   }

@@ -1,4 +1,4 @@
-/* main.js - the frame: the key, the pages by the address behind #, and when they ask anew. */
+/* main.js - the frame: the key, the pages by the address after #, and when they ask again. */
 import {add, button, code, h, put, span, tell} from './dom.js'
 import {call, get, may, session} from './api.js'
 import {quiet} from './ask.js'
@@ -29,8 +29,8 @@ class Poll {
     this.now()
   }
 
-  /* A call that takes longer than its period delays the next one. Whoever asks meanwhile is answered by another one:
-   * this one may tell of before. */
+  /* A call that takes longer than its period delays the next one. If now() is called meanwhile, another call follows at
+   * once, as the answer under way may be from before. */
   async now() {
     clearTimeout(this.timer)
     if (this.under_way) this.once_more = true
@@ -54,7 +54,7 @@ class Poll {
   }
 }
 
-/* Whether the service answers, told once where it does not. */
+/* Shows a line while the service does not answer. */
 const line = document.getElementById('link')
 let silent_since = null
 function heard(result) {
@@ -82,7 +82,7 @@ function where() {
   try {
     decoded = params.map(decodeURIComponent)
   } catch {
-    /* no page of ours links so */
+    /* no page of the console has such a link */
   }
   return {name, params: decoded, query: new URLSearchParams(rest ?? '')}
 }
@@ -119,7 +119,7 @@ export async function go() {
         put(title, ...text)
         document.title = title.textContent + ' – Holdfast'
       },
-      /* Asks at once, and then every so often while the page is seen. ask(signal) -> a result of call(). */
+      /* Asks at once, and then every every_s seconds while the page is visible. ask(signal) -> a result of call(). */
       poll: (ask, every_s) => new Poll(ask, every_s * 1000, signal),
       get: (at, options) => get(at, {signal, ...options}),
       again: () => go(),

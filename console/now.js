@@ -1,4 +1,4 @@
-/* now.js - what goes on, and what is wrong. */
+/* now.js - the page with the present figures, and with what is wrong. */
 import {ago, button, code, facts, fullTime, h, link, many, now, number, put, said, span, time} from './dom.js'
 import {COLOURS, Plot} from './plots.js'
 import {unread} from './ask.js'
@@ -56,7 +56,7 @@ const PLOTS = [
   ],
 ]
 
-/* The last 600 seconds of one process. Another process that answers begins anew. */
+/* The last 600 seconds of one process. It begins again when another process answers. */
 class Activity {
   constructor() {
     this.clear()
@@ -172,7 +172,8 @@ function ofReady(result) {
   ]
 }
 
-/* A job counts a webhook as ready once somebody has delivered; before, its age tells that its events wait. */
+/* A job counts a webhook as ready only after a first delivery. Before that, the age of its cursor shows that events
+ * wait. */
 export function ofJobs(jobs, stats, webhooks = []) {
   const due = {settle: stats?.oldest_confirmed_ms, expire: stats?.oldest_expired_ms}
   const late = webhooks.filter(w => w.state === 'active' && w.cursor_age_s > DUE_LATE_S).length
@@ -238,7 +239,7 @@ function ofStats(stats) {
   ]
 }
 
-/* Open tasks whose lease ran out, of the last ones. */
+/* Open tasks with a lease that ran out, among the last tasks. */
 export function ofTasks(tasks) {
   return tasks
     .filter(t => t.state === 'open' && now() - Date.parse(t.lease_until) > LEASE_LATE_MS)
@@ -294,7 +295,7 @@ function ofWebhooks(webhooks) {
   )
 }
 
-/* Each is asked by itself: what cannot be asked is said, and the others are shown. */
+/* Each call is made by itself: if one fails, the page says so and shows the others. */
 async function whatIsWrong(signal) {
   const ask = at => get(at, {signal})
   const [ready, jobs, stats, tasks, webhooks] = await Promise.all([
@@ -433,7 +434,7 @@ export function show({room, poll, signal}) {
     ),
   )
 
-  /* A plot of refusals has the codes that occurred: another code makes it anew. */
+  /* A plot of refusals has the codes that occurred: with another code it is made again. */
   const showCodes = () => {
     const names = Object.keys(activity.codes).sort().slice(0, COLOURS.length)
     if (names.join() !== refusal_codes || !refusals) {

@@ -1,4 +1,4 @@
-/* orders.js - orders: by id, by state, one of them whole, and what may be done with it. */
+/* orders.js - orders: by id, by state, and one order with all that may be done with it. */
 import {
   are,
   Table,
@@ -31,7 +31,7 @@ const linesInWords = lines => [
   lines.slice(0, 3).map((l, i) => [i > 0 && ', ', number(l.qty), ' × ', code(l.sku), ' at ', code(l.location)]),
   lines.length > 3 && `, and ${many(lines.length - 3, 'more line')}`,
 ]
-/* A form for order_ids that somebody may have, said once. */
+/* The words for a change that had been done before. */
 const before = replayed => (replayed ? ' It had been done before.' : '')
 
 /* ---- a new order */
@@ -245,6 +245,42 @@ function extend(order) {
   })
 }
 
+/* The time is said once, so that a call that is sent again is the same one. */
+function holdBack(order) {
+  const reason = field('Reason', {maxlength: 500}),
+    days = field('For how many days', {inputmode: 'numeric', hint: 'Nothing: until somebody lets it go.'})
+  let until = null
+  return ask({
+    title: ['Hold back ', code(order.order_id)],
+    fields: [reason.element, days.element],
+    say: () => {
+      if (days.value && !(days.int > 0 && days.int <= 400)) return {missing: 'For how many days, 400 at most?'}
+      until = days.value ? new Date(now() + days.int * 86400000).toISOString() : null
+      return {
+        what: [
+          h('b', null, units(unitsOf(order))),
+          are(unitsOf(order), ' is', ' are'),
+          ` not shipped ${until ? 'before ' + fullTime(until) : 'until somebody lets the order go'}.`,
+        ],
+        act: 'Hold back',
+      }
+    },
+    send: () => call('PUT', act('hold', order), {until, ...(reason.value && {reason: reason.value})}),
+    done: ({data, replayed}) => ['Order ', code(data.order_id), ' is held back.', before(replayed)],
+  })
+}
+
+const letGo = order =>
+  ask({
+    title: ['Let go ', code(order.order_id)],
+    say: () => ({
+      what: [h('b', null, units(unitsOf(order))), ' may be shipped once the order is confirmed.'],
+      act: 'Let go',
+    }),
+    send: () => call('DELETE', act('hold', order)),
+    done: ({data, replayed}) => ['Order ', code(data.order_id), ' is not held back any more.', before(replayed)],
+  })
+
 const THEN = {held: ['confirm', 'release'], confirmed: ['settle', 'release']}
 const THEN_WORDS = {confirm: 'confirm the new one', release: 'release the new one', settle: 'settle the new one'}
 function split(order) {
@@ -295,7 +331,7 @@ function split(order) {
   })
 }
 
-/* [the words, what it does, the states that it is for, the roles] */
+/* [the words, what it does, the states that it is for, the roles, what else must hold] */
 const ACTS = [
   ['Confirm', confirmIt, ['held'], ['order']],
   ['Confirm anyway', reacquire, ['expired'], ['order']],
@@ -303,6 +339,8 @@ const ACTS = [
   ['Kick', kick, ['buried'], ['order', 'worker']],
   ['Extend', extend, ['held'], ['order']],
   ['Split', split, ['held', 'confirmed'], ['order', 'worker']],
+  ['Hold back', holdBack, ['held', 'confirmed', 'buried'], ['order'], o => !o.on_hold],
+  ['Let go', letGo, ['held', 'confirmed', 'buried'], ['order'], o => o.on_hold],
   ['Release', release, ['held', 'confirmed', 'buried'], ['order']],
 ]
 
@@ -322,13 +360,20 @@ function times(o) {
     ['Expired', o.state === 'expired' && time(o.expires_at)],
     ['Confirmed', o.confirmed_at && [time(o.confirmed_at), `, ${ago(o.confirmed_at)}`]],
     ['Ships after', o.ship_after && time(o.ship_after)],
+    [
+      'Held back',
+      o.on_hold && [
+        o.on_hold.until ? ['until ', time(o.on_hold.until)] : 'until somebody lets it go',
+        o.on_hold.reason && [' · ', said(o.on_hold.reason)],
+      ],
+    ],
     ['Waits since', o.waits_since && time(o.waits_since)],
     ['Settled', o.settled_at && time(o.settled_at)],
     ['Released', o.released_at && time(o.released_at)],
   ].filter(([, value]) => value)
 }
 
-/* An order by itself says these; one of a list does not. */
+/* Facts that only the answer of a single order has, not one of a list. */
 const ofTask = t => [
   h('a', {href: '#/jobs'}, `task ${t.task_id}`),
   ' of ',
@@ -388,10 +433,13 @@ function showOrder(page) {
     put(figures, orderFacts(order))
     table.show(order.lines)
     lines.hidden = false
-    if (order.state === offered) return
-    offered = order.state
+    const now_offered = order.state + (order.on_hold ? ' and held back' : '')
+    if (now_offered === offered) return
+    offered = now_offered
     const had = acts.contains(document.activeElement)
-    acts.replaceChildren(...ACTS.filter(([, , states, roles]) => states.includes(offered) && may(...roles)).map(offer))
+    const fits = ([, , states, roles, holds]) =>
+      states.includes(order.state) && may(...roles) && (!holds || holds(order))
+    acts.replaceChildren(...ACTS.filter(fits).map(offer))
     if (had) (acts.querySelector('button') ?? document.querySelector('h1')).focus({preventScroll: true})
   }
   const poll = page.poll(read, 5)
@@ -421,6 +469,7 @@ const LISTED = [
 
 function showList(page) {
   const {room, query: asked} = page,
+    on_hold = asked.get('on_hold'),
     which = asked.get('state') ?? '',
     error = asked.get('error')
   const id = field('Order id', {type: 'search', maxlength: 64})
@@ -439,14 +488,25 @@ function showList(page) {
     'nav',
     {'aria-label': 'Orders by state', class: 'tabs'},
     ['', ...STATES].map(s =>
-      h('a', {href: '#/orders' + query({state: s}), 'aria-current': s === which ? 'page' : null}, s || 'all'),
+      h(
+        'a',
+        {href: '#/orders' + query({state: s}), 'aria-current': s === which && !on_hold ? 'page' : null},
+        s || 'all',
+      ),
     ),
+    h('a', {href: '#/orders?on_hold=true', 'aria-current': on_hold ? 'page' : null}, 'held back'),
   )
   const list = new List(page, {
-    table: new Table(which ? `Orders that are ${which}` : 'Orders', LISTED, o => o.order_id),
+    table: new Table(
+      on_hold ? 'Orders held back' : which ? `Orders that are ${which}` : 'Orders',
+      LISTED,
+      o => o.order_id,
+    ),
     what: 'order',
-    at: cursor => 'reservations' + query({state: which, error, limit: 100, cursor}),
-    empty: which
+    at: cursor => 'reservations' + query({state: which, on_hold, error, limit: 100, cursor}),
+    empty: on_hold
+      ? 'No order is held back.'
+      : which
       ? `No order is ${which}.`
       : may('order')
         ? 'There is no order yet. Make one with New order.'

@@ -1,4 +1,4 @@
-/* plots.js - plots of figures over time, by uPlot. A canvas tells a screen reader nothing: each plot says its last
+/* plots.js - plots of figures over time, by uPlot. A screen reader cannot read a canvas, so each plot says its last
  * figures in words. */
 import uPlot from './uplot.js'
 import {clockTime, fullTime, h, number, tell} from './dom.js'
@@ -27,14 +27,14 @@ function short(n) {
   return number(n / by) + word
 }
 
-/* series: [{label, unit?, colour?: 0.., gaps?: true: what was not counted is bridged, steps?: true}] */
-/* What stands at an axis of times: days, minutes or seconds, as far as they are apart. */
+/* The text at an axis of times: days, minutes or seconds, by their distance. */
 const tick = (ms, step) =>
   ms % 1000 ? '' : step >= 86_400 ? fullTime(ms).slice(5, 10) : clockTime(ms).slice(0, step < 60 ? 8 : 5)
-/* The places of values that no line leads to. */
+/* The places of values without a neighbour, which no line can show. */
 const alone = values =>
   values.flatMap((v, i) => (v != null && values[i - 1] == null && values[i + 1] == null ? [i] : []))
 
+/* series: [{label, unit?, colour?: 0.., gaps?: true: the line bridges times without a value, steps?: true}] */
 export class Plot {
   constructor(title, series, {signal, height = 120, seconds = false} = {}) {
     this.series = series

@@ -1,4 +1,4 @@
-/* stock.js - skus: the list, and one of them with its places, movements, holders and who waits. */
+/* stock.js - skus: the list, and one sku with its locations, movements, holders and waiting orders. */
 import {
   are,
   Table,
@@ -34,8 +34,8 @@ async function places(signal) {
   const result = await call('GET', `locations?limit=${PLACES_MAX}`, undefined, {signal})
   return result.ok ? result.data.items : []
 }
-/* How a sentence ends that names a location: a slip of the pen makes one, too. Not said where there is none
- * yet, or where not all are known. */
+/* The end of a sentence that names a location. It warns of a new one, as a typing error makes one, too; not if there is
+ * none yet, or if not all are known. */
 const isNew = (known, location) =>
   known.length === 0 || known.length === PLACES_MAX || known.some(p => p.location === location)
     ? '.'
@@ -169,7 +169,8 @@ async function count(of, sku, stock) {
   })
 }
 
-/* What becomes of orders whose units are not there. There is nothing to choose where no location is incoming. */
+/* The field that chooses what happens to orders if their units are missing. Without an incoming location there is no
+ * choice. */
 async function losses(of) {
   const coming = (await places(of.signal)).filter(p => p.kind === 'incoming')
   const choice = field('If orders have such units', {
@@ -191,7 +192,8 @@ const lost = ({backordered: of = []}) =>
         '.',
       ]
     : ''
-/* A movement that took units from orders has a line for where they wait, too. */
+/* Finds the line of a location: a movement that took units from orders also has a line for the location at which they
+ * wait. */
 const lineAt = (data, where) => data.lines.find(l => l.location === where)
 
 async function transfer(of, sku, stock) {
@@ -373,7 +375,7 @@ const lowAt = (t, i) => [i > 0 && ', ', number(t.low), t.location ? [' at ', cod
 
 const kindOf = stock => new Map(stock.locations.map(p => [p.location, p.kind]))
 
-/* What a movement changes on hand. Units at an incoming location are not in the house. */
+/* The change on hand that a movement makes. Units at an incoming location are not in the house. */
 function onHandChange(movement, kinds) {
   const inHouse = location => kinds.get(location) !== 'incoming'
   return movement.lines.reduce(
@@ -476,7 +478,7 @@ function movementsOf(page, sku, seen) {
     )
   }
   all.append(h('h2', null, 'Movements'), wrong, plot.element, table.element, more)
-  /* The list is asked for where something changed on hand, or nobody looked yet. -> whether something has changed. */
+  /* Asks for the list at the first look, and when a balance has changed. -> whether something has changed. */
   return {
     element: all,
     async look(stock) {

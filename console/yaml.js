@@ -110,7 +110,7 @@ export function read(text) {
     while (out.length && !out.at(-1).trim()) out.pop()
     return out.map(line => line.trimEnd() && line).join('\n') + '\n'
   }
-  /* What stands behind a name or a dash, or in the lines below it. */
+  /* The value after a name or a dash, or in the lines below it. */
   function behind(rest, indent) {
     if (rest === '|') {
       skipBlank()

@@ -109,11 +109,15 @@ struct has {                  /* OP_GET_CUSTOMER: the answer */
 	int64_t units;
 };
 
-struct change {             /* OP_CONFIRM, OP_RELEASE, OP_EXTEND, OP_KICK, OP_SETTLE, OP_SPLIT */
-	bool    reacquire;  /* a confirmation that may acquire an expired reservation anew */
-	bool    force;      /* settled also where an open task has the order */
-	bool    reacquired; /* the answer: the reservation had expired */
-	int64_t ttl_s;      /* an extension: the new time to live, from now */
+struct change {          /* OP_CONFIRM, OP_RELEASE, OP_EXTEND, OP_KICK, OP_SETTLE, OP_SPLIT, OP_ON_HOLD */
+	bool reacquire;  /* a confirmation that may acquire an expired reservation anew */
+	bool force;      /* settled also where an open task has the order, or while it is held back */
+	bool reacquired; /* the answer: the reservation had expired */
+	union {
+		int64_t ttl_s;      /* an extension: the new time to live, from now */
+		int64_t hold_until; /* OP_ON_HOLD: the end of the hold, ms; HOLD_NO_END: it has none */
+	};
+	const char *reason; /* OP_ON_HOLD: text of the op; NULL: none */
 };
 
 /* The open task that has an order. */
@@ -136,6 +140,7 @@ struct kin {                                 /* OP_GET: what its reservation has
 /* A list: its filter and its cursor. A cursor is opaque text that the list makes. */
 struct page {
 	enum reservation_state state;    /* a reservation list: the state to show; 0: all (list.h) */
+	bool                   on_hold;  /* .. of what is held back */
 	const char            *error;    /* .. with this last error; here and below text of the op, NULL: any */
 	const char            *prefix;   /* a list of skus: the beginning of their codes .. */
 	const char            *location; /* .. where they were ever stocked .. */

@@ -59,7 +59,8 @@ due_at <= UTC_TIMESTAMP(3)
 ({claimed} = 1 OR NOT {is_claimed})
 
 -- piece: ships_at
--- The time from which the reservation may be shipped.
+-- The time from which the reservation may be shipped: as asked for, or the end of its hold where that is later
+-- (on_hold.sql). All statements that make an order due read this one time.
 IFNULL(ship_after, @t)
 
 -- piece: put_aside_until
@@ -108,7 +109,8 @@ INSERT INTO reservation_note (reservation_id, reference, replaced_by, customer, 
     ON DUPLICATE KEY UPDATE replaced_by = VALUES(replaced_by);
 
 -- name: reservation_ship_after (never_waits)
--- New reservations that no claim takes before a time. Rows: (reservation_id, ms since 1970).
+-- New reservations that no claim takes before a time, or before the end of a hold that they take over. Rows:
+-- (reservation_id, ms since 1970).
 UPDATE (SELECT id, TIMESTAMP'1970-01-01 00:00:00' + INTERVAL ms * 1000 MICROSECOND AS ship_after
           FROM (SELECT 0 AS id, 0 AS ms UNION ALL VALUES {rows}) given) later
   STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = later.id
@@ -232,16 +234,20 @@ DELETE l FROM reservation_line l FORCE INDEX (PRIMARY)
 
 -- name: split_part_add (never_waits)
 -- The part has the times of the first, and is due no later than now, or than it may be shipped, where it is confirmed:
--- it has failed at no attempt. Rows: (id, order_id, lines_hash, state, id of the first, noted).
+-- it has failed at no attempt. A part that has ended takes over no hold. Rows: (id, order_id, lines_hash, state, id of
+-- the first, noted).
 INSERT INTO reservation (reservation_id, order_id, lines_hash, key_id, state, expires_at, due_at, ship_after, task_id,
                          noted, attempts, created_at, confirmed_at, released_at, settled_at, changed)
   WITH part(id, order_id, lines_hash, state, first_id, noted) AS (VALUES {rows})
   SELECT p.id, p.order_id, p.lines_hash, r.key_id, p.state, r.expires_at,
          IF(p.state = {held}, r.expires_at, GREATEST(IF(r.state = {held}, @t, LEAST(r.due_at, @t)), {ships_at})),
-         r.ship_after, IF(p.state = {confirmed}, {put_aside_until}, NULL), p.noted, 0, r.created_at,
+         IF(h.reservation_id > 0 AND NOT p.noted & {on_hold}, h.asked_ship_after, r.ship_after),
+         IF(p.state = {confirmed}, {put_aside_until}, NULL), p.noted, 0, r.created_at,
          IF(p.state = {confirmed} AND r.state = {held}, @t, r.confirmed_at), IF(p.state = {released}, @t, NULL),
          IF(p.state = {settled}, @t, NULL), @s
-    FROM part p STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = p.first_id;
+    FROM part p STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = p.first_id
+    LEFT JOIN reservation_on_hold h FORCE INDEX (PRIMARY)
+      ON r.noted & {on_hold} AND h.reservation_id = r.reservation_id;
 
 -- name: split_add (never_waits)
 -- Rows: (first_id, part_id, sku, location, units before, units).
@@ -399,6 +405,16 @@ SELECT l.reservation_id, l.location_id, r.due_at,
  WHERE l.sku_id = {sku} AND l.live = 1 AND l.reservation_id <= {before_id}
    AND (l.reservation_id < {before_id} OR l.location_id < {before_location})
  ORDER BY l.reservation_id DESC, l.location_id DESC LIMIT {limit};
+
+-- name: reservation_list_on_hold
+-- A walk over {limit} reservations that were held back, newest first, and whether each belongs to the list: it is held
+-- back still, in {state} (0: any), and no hold past its time.
+SELECT h.reservation_id, 0, r.due_at,
+       h.ends_at > UTC_TIMESTAMP(3) AND r.state IN ({held}, {confirmed}, {buried})
+       AND ({state} = 0 OR r.state = {state}) AND NOT (r.state = {held} AND r.expires_at <= UTC_TIMESTAMP(3))
+  FROM reservation_on_hold h FORCE INDEX (PRIMARY)
+  STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = h.reservation_id
+ WHERE h.reservation_id < {before_id} ORDER BY h.reservation_id DESC LIMIT {limit};
 
 -- name: reservation_probe
 -- The rows of the list that nobody else has locked right now.

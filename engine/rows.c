@@ -55,6 +55,11 @@ bool reservation_is_live(enum reservation_state reads)
 	return reads == HELD || reads == CONFIRMED || reads == BURIED;
 }
 
+bool hold_has_end(int64_t hold_until)
+{
+	return hold_until < INT64_C(190288396800000); /* the year 8000 */
+}
+
 /* ---- columns */
 
 enum read_as { CODE, NUMBER, HASH, TIME, TEXT };
@@ -255,6 +260,8 @@ int64_t lines_units(const struct line *lines, size_t count)
 
 void reservation_free(struct reservation *r)
 {
+	if (r)
+		free(r->hold_reason);
 	record_free(&reservations, r);
 }
 
@@ -266,6 +273,7 @@ struct reservation *reservation_copy(const struct reservation *r)
 	for (unsigned i = 0; i < LENGTH(reservation_columns); i++)
 		if (reservation_columns[i].as == TEXT)
 			*text_of(copy, &reservation_columns[i]) = mem_copy(*text_of(copy, &reservation_columns[i]));
+	copy->hold_reason = mem_copy(copy->hold_reason);
 	return copy;
 }
 
@@ -449,15 +457,74 @@ static enum db_result returned_ask(struct db *db, struct reservation_reader *in)
 	return result;
 }
 
-enum db_result reservations_ask(struct db *db, enum statement name, const struct fill *fill,
-                                struct reservation_reader *in)
+/* Reservations that say that they were held back, and the rows that were found. */
+struct holds {
+	const struct reservation_reader *in;
+	size_t                           asked, found;
+};
+
+static void hold_read(void *arg, const struct db_row *row)
+{
+	struct holds *holds = arg;
+
+	for (size_t i = 0; i < holds->in->count; i++) {
+		struct reservation *r = holds->in->list[i];
+
+		if (r->reservation_id != (uint64_t)db_int(row, 0) || !(r->noted & NOTED_ON_HOLD))
+			continue;
+		r->hold_until = time_parse(row->col[1]);
+		r->ship_after = time_parse(row->col[2]);
+		free(r->hold_reason);
+		r->hold_reason = mem_copy(row->col[3]);
+		holds->found++;
+		return;
+	}
+}
+
+/* *torn: a hold has ended since its reservation was read. */
+static enum db_result holds_ask(struct db *db, const struct reservation_reader *in, bool *torn)
+{
+	struct holds   holds = {.in = in};
+	struct values  ids = {0};
+	enum db_result result = DB_OK;
+
+	for (size_t i = 0; i < in->count; i++)
+		if (in->list[i]->noted & NOTED_ON_HOLD)
+			values_row(&ids, V_INT(in->list[i]->reservation_id));
+	holds.asked = ids.rows;
+	if (holds.asked > 0)
+		result = db_ask(db, ON_HOLD_FIND, &(struct fill){.rows = &ids}, hold_read, &holds);
+	values_fini(&ids);
+	*torn = holds.found < holds.asked;
+	return result;
+}
+
+static enum db_result reservations_look(struct db *db, enum statement name, const struct fill *fill,
+                                        struct reservation_reader *in, bool *torn)
 {
 	struct reading all = {.shape = &reservations, .catalogue = in->catalogue};
 	enum db_result result = records_ask(db, name, fill, &all);
 
+	*torn = false;
 	in->list = (struct reservation **)all.list;
 	in->count = all.count;
-	return result == DB_OK ? returned_ask(db, in) : result;
+	if (result == DB_OK)
+		result = returned_ask(db, in);
+	return result == DB_OK ? holds_ask(db, in, torn) : result;
+}
+
+enum db_result reservations_ask(struct db *db, enum statement name, const struct fill *fill,
+                                struct reservation_reader *in)
+{
+	enum { LOOKS = 3 }; /* by damage a row may be missing for good */
+	bool           torn;
+	enum db_result result = reservations_look(db, name, fill, in, &torn);
+
+	for (int looks = 1; result == DB_OK && torn && looks < LOOKS; looks++) {
+		reservations_free(in->list, in->count);
+		result = reservations_look(db, name, fill, in, &torn);
+	}
+	return result;
 }
 
 /* ---- transfers */

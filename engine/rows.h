@@ -81,6 +81,9 @@ struct reservation {
 #define X(declaration, member, read, column) declaration;
 #include "engine/reservation.def"
 #undef X
+	/* Of an order that was held back (NOTED_ON_HOLD); its ship_after is what was asked for. */
+	int64_t     hold_until;  /* ms; 0 or less: it is not held back, or no more */
+	char       *hold_reason; /* NULL: none was given; owned */
 	size_t      lines_count;
 	struct line lines[];
 };
@@ -89,8 +92,16 @@ struct reservation {
 /* The state to tell: a held reservation past expires_at reads EXPIRED. */
 enum reservation_state reservation_reads(const struct reservation *r);
 /* True: it reads EXPIRED, and not for long: a change of just before its end may still be committing. */
-bool                reservation_just_ended(const struct reservation *r);
-bool                reservation_is_live(enum reservation_state reads); /* true: its units are promised */
+bool reservation_just_ended(const struct reservation *r);
+bool reservation_is_live(enum reservation_state reads); /* true: its units are promised */
+/* A hold without end has an end in the year 9000, nearly: times may have been set right by hand since. */
+#define HOLD_NO_END INT64_C(221845392000000)
+bool hold_has_end(int64_t hold_until);
+/* True: it was held back when it was read. */
+static inline bool reservation_on_hold(const struct reservation *r)
+{
+	return r->hold_until > 0;
+}
 struct reservation *reservation_copy(const struct reservation *r);
 void                reservation_free(struct reservation *r); /* NULL is fine */
 void                reservations_free(struct reservation **list, size_t count);
@@ -151,9 +162,9 @@ struct reservation_reader {
 };
 /* Runs a statement that selects {reservation_columns}, and makes of its rows each reservation once, with all of its
  * lines in the order of their codes; sorted by id, the order in which rows are locked. What came back of those that say
- * so (NOTED_RETURNS) is read with them. `in` has the catalogue. Where a row names a location that is new, the locations
- * are read and the statement runs once more. A line of no location at all, by damage, is of the location without a
- * name. The list may be filled after an error, too. */
+ * so (NOTED_RETURNS) is read with them, and what holds them back (NOTED_ON_HOLD). `in` has the catalogue. Where a row
+ * names a location that is new, the locations are read and the statement runs once more. A line of no location at all,
+ * by damage, is of the location without a name. The list may be filled after an error, too. */
 enum db_result reservations_ask(struct db *db, enum statement name, const struct fill *fill,
                                 struct reservation_reader *in) MUST_CHECK;
 

@@ -75,6 +75,17 @@ static void put_string_if(struct json_writer *w, const char *key, const char *s)
 		json_put_string(w, key, s);
 }
 
+static void on_hold_json(struct json_writer *w, const struct reservation *r)
+{
+	json_open_object(w, "on_hold");
+	if (hold_has_end(r->hold_until))
+		json_put_time(w, "until", r->hold_until);
+	else
+		json_put_null(w, "until");
+	put_string_if(w, "reason", r->hold_reason);
+	json_close_object(w);
+}
+
 void reservation_json_part(struct json_writer *w, const struct reservation *r, const char *by, size_t lines)
 {
 	json_put_string(w, "order_id", r->order_id);
@@ -94,6 +105,8 @@ void reservation_json_part(struct json_writer *w, const struct reservation *r, c
 	put_string_if(w, "customer", r->customer);
 	if (r->ship_after > 0)
 		json_put_time(w, "ship_after", r->ship_after);
+	if (reservation_on_hold(r) && reservation_is_live(reservation_reads(r)))
+		on_hold_json(w, r);
 	put_string_if(w, "by", by);
 }
 

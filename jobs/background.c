@@ -9,14 +9,14 @@
 
 #include <stdlib.h>
 
-/* LOCK_WAIT_S: one chore waits no longer for somebody's lock, because the others wait for the chore. */
+/* LOCK_WAIT_S: how long a chore waits for a lock of another connection. The other chores wait for it meanwhile. */
 enum { CHORES_MAX = 8, CONFLICT_MS = 10, FAILED_MS = 500, LOCK_WAIT_S = 1 };
 
 struct background {
 	struct {
 		struct chore chore;
 		int64_t      due_ms; /* clock_ms */
-		bool         failed; /* the last turn did, and the log says so */
+		bool         failed; /* the last turn failed, and the log says so */
 	} chores[CHORES_MAX];
 	size_t      count;
 	struct db  *db;
@@ -31,7 +31,7 @@ static bool connected(struct background *b)
 	        db_ask(b->db, LOCK_WAIT, &(struct fill){.wait_s = LOCK_WAIT_S}, NULL, NULL) == DB_OK);
 }
 
-/* Takes the turn of chore `i`. */
+/* Runs one turn of chore `i`. */
 static void turn(struct background *b, size_t i)
 {
 	const struct chore *chore = &b->chores[i].chore;

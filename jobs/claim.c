@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* LOCK_MET_MS: how long a claimer remembers a lock. Meeting one costs a second. BACK_MS: how long it is tried to give a
- * claim back. */
+/* LOCK_MET_MS: how long a claimer remembers that it met a lock. Meeting one costs a second. BACK_MS: how long the
+ * claimer tries to give a claim back. */
 enum { FULL_WALK_MS = 3000, LOW_MARGIN_MS = 2000, LOCK_MET_MS = 10000, BACK_MS = 5000 };
 
 static void claim_read(void *arg, const struct db_row *row)
@@ -25,7 +25,7 @@ static void claim_read(void *arg, const struct db_row *row)
 	task->paused = row->columns > 4 && db_int(row, 4) != 0;
 }
 
-/* The task of a claim with this mark, whose answer was lost; task_id 0: that claim was not committed. */
+/* Finds the task of a claim with this mark, whose answer was lost. task_id 0: that claim was not committed. */
 static enum db_result claim_look(struct db *db, struct task *task)
 {
 	task->task_id = 0;
@@ -53,7 +53,7 @@ static enum db_result claim_run(struct db *db, struct claimer *claimer, struct t
 	return result == DB_DUPLICATE ? claim_look(db, task) : result;
 }
 
-/* Moves the low-water mark to the last order claimed: the walk follows due_at. */
+/* Moves the low-water mark to the last order claimed: the walk is in the order of due_at. */
 static void claimer_note(struct claimer *claimer, const struct reservation_reader *in)
 {
 	int64_t last = 0;
@@ -65,7 +65,8 @@ static void claimer_note(struct claimer *claimer, const struct reservation_reade
 		claimer->low_ms = last - LOW_MARGIN_MS;
 }
 
-/* Begins at the low-water mark, then at the beginning: an older order may have come back. */
+/* Walks from the low-water mark, and then from the beginning if nothing was found: an older order may have come
+ * back. */
 static enum db_result claim_walk(struct db *db, struct claimer *claimer, struct task *task, int64_t limit,
                                  int64_t lease_s)
 {
@@ -83,8 +84,8 @@ static enum db_result claim_walk(struct db *db, struct claimer *claimer, struct 
 	return result;
 }
 
-/* Takes the attempt back from orders that left the claim before it read them, by a split, say: they are not handed out.
- * Those that another claim has by now stay as that one has handed them out. */
+/* Takes the attempt back from orders that left the claim before the claimer read them, by a split, for instance: they
+ * are not handed out. An order that another claim has taken since stays as that claim handed it out. */
 static enum db_result lost_uncharge(struct db *db, struct catalogue *c, const struct task *task,
                                     const struct reservation_reader *in)
 {
@@ -109,7 +110,8 @@ static enum db_result lost_uncharge(struct db *db, struct catalogue *c, const st
 	return result;
 }
 
-/* One claim, and its orders as they are by now. An attempt too many is no reason to hand out nothing. */
+/* Makes one claim, and reads its orders as they are now. If lost_uncharge fails, the orders are handed out all the
+ * same: one attempt too many does no harm. */
 static enum db_result claim_once(struct db *db, struct catalogue *c, struct claimer *claimer, struct task *task,
                                  int64_t limit, int64_t lease_s, struct reservation_reader *in)
 {
@@ -120,7 +122,7 @@ static enum db_result claim_once(struct db *db, struct catalogue *c, struct clai
 	if (!again)
 		task->mark = random_number();
 	result = claim_walk(db, claimer, task, limit, lease_s);
-	/* Nothing is due: the claim whose answer was lost may have taken it. */
+	/* Nothing is due: the first claim, whose answer was lost, may have taken the orders. */
 	if (result == DB_OK && task->task_id == 0 && again)
 		result = claim_look(db, task);
 	if (result != DB_OK || task->task_id == 0)
@@ -182,16 +184,16 @@ static enum db_result rows_now(struct db *db, struct catalogue *c, struct reserv
 	return result;
 }
 
-/* True: nobody else has had the order since the reaper freed it: it still names the task, or waits again or is buried
- * with the reaper's words. Another worker's claim that was lost, too, has charged an attempt and left other words. What
- * waits for units is nobody's. */
+/* True: no other worker has had the order since the reaper freed it. The order still names the task, or it is free or
+ * buried with the reaper's words. If another worker claimed it and was reaped too, the order has one attempt more, and
+ * other words. An order that waits for units, or is held back, is not taken up. */
 static bool is_free_since(const struct task *task, const struct reservation *mine, const struct reservation *now)
 {
 	enum reservation_state from = task_kind_from(task->kind);
 	char                   words[LEASE_WORDS];
 
 	if (now->reservation_id != mine->reservation_id || lines_wait(now->lines, now->lines_count) ||
-	    (now->attempts != mine->attempts && now->attempts != 0))
+	    reservation_on_hold(now) || (now->attempts != mine->attempts && now->attempts != 0))
 		return false;
 	if (now->state == from && now->task_id == task->task_id)
 		return true;
@@ -200,8 +202,8 @@ static bool is_free_since(const struct task *task, const struct reservation *min
 	       strcmp(now->last_error, words) == 0;
 }
 
-/* Lists the orders that may be taken up, (reservation_id, attempts as claimed, changed as it is now), and the events of
- * those that were buried. */
+/* Lists the orders that may be taken up: (reservation_id, attempts as claimed, changed as it is now). Adds the events
+ * of those that were buried. */
 static void take_up_rows(const struct task *task, struct reservation **mine, size_t count,
                          const struct reservation_reader *now, struct values *rows, struct text *changes)
 {
@@ -222,7 +224,7 @@ static void take_up_rows(const struct task *task, struct reservation **mine, siz
 	}
 }
 
-/* Leaves those out that were changed since the first look. */
+/* Reads the orders again, and drops those that were changed since the first look. */
 static enum db_result look_again(struct db *db, struct catalogue *c, struct reservation **mine, size_t count,
                                  struct reservation_reader *first)
 {
@@ -244,8 +246,8 @@ static enum db_result look_again(struct db *db, struct catalogue *c, struct rese
 	return result;
 }
 
-/* Takes up the orders of the first look in one transaction: all of the rows, or none. DB_RETRY: somebody came between,
- * and nothing was done. */
+/* Takes up the orders of the first look in one transaction: all of the rows, or none. DB_RETRY: another transaction
+ * changed a row, and nothing was done. */
 static enum db_result take_up(struct db *db, const struct task *task, int64_t lease_s, struct reservation **mine,
                               size_t count, const struct reservation_reader *first)
 {

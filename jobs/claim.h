@@ -7,28 +7,29 @@
 
 enum { CLAIM_MAX = 5000 }; /* orders of one claim */
 
-/* A claimer's memory, one for each kind and thread; all 0 at first. The memory says where in the index the due orders
- * begin: long snapshots elsewhere keep old entries in the index, and walking over them costs more than the claim. */
+/* A claimer's memory, one for each kind and thread; all 0 at first. It says where in the index the due orders begin.
+ * Long snapshots of other connections keep old entries in the index, and a walk over them costs more than the claim. */
 struct claimer {
 	int64_t low_ms;          /* due_at of the last claim, less a margin; 0: from the beginning */
 	int64_t full_at_ms;      /* clock_ms of the next walk from the beginning */
-	int64_t locked_until_ms; /* clock_ms until which locked rows are passed over at once */
+	int64_t locked_until_ms; /* clock_ms until which locked rows are skipped at once */
 };
 
-/* Claims up to `limit` due reservations, the oldest first; rows locked by somebody else are passed over. Nothing due,
- * or task->paused: task->task_id 0; otherwise there is an order at least. The list is the caller's.
+/* Claims up to `limit` due reservations, the oldest first; rows that other transactions have locked are skipped.
+ * task->task_id 0: nothing is due, or task->paused; otherwise there is at least one order. The list is the caller's.
  *
- * The claim makes task->mark by chance. A caller that repeats a failed claim with the same mark gets the task of the
- * first one if that was committed after all: no task is left to its lease, and never do two claims of a mark stand. A
- * mark that has got a task is used up: 0 before the next claim. */
+ * The claim draws task->mark by chance. A caller that repeats a failed claim with the same mark gets the task of the
+ * first claim if that one was committed after all. So no task is left to its lease, and two claims of one mark never
+ * exist. A mark that has got a task is used up: set it to 0 before the next claim. */
 enum db_result task_claim(struct db *db, struct catalogue *c, struct claimer *claimer, struct task *task, int64_t limit,
                           int64_t lease_s, struct reservation ***orders, size_t *count) MUST_CHECK;
 
-/* task_return of a claim whose orders were not begun: another worker may have them at once. */
+/* task_return of a claim whose orders were not begun: other workers may claim them at once. */
 enum db_result task_give_back(struct db *db, struct catalogue *c, const struct task *task) MUST_CHECK;
-/* Gives a worker that lost its task to a reaper while the database was away a new task, for those of its orders that
- * nobody else has had since. `task` is changed, its mark as for task_claim; task_id 0: no order was left for it. All of
- * its orders come as they are now: orders taken up have the new number. The list is the caller's. */
+/* A reaper may free a worker's task while the database is away. This gives the worker a new task, with those of its
+ * orders that no other worker has had since. `task` is changed, its mark as for task_claim; task_id 0: no order was
+ * left for it. `now` has all of the orders as they are now: orders taken up have the new number. The list is the
+ * caller's. */
 enum db_result task_take_up(struct db *db, struct catalogue *c, struct task *task, int64_t lease_s,
                             struct reservation **mine, size_t count, struct reservation_reader *now) MUST_CHECK;
 

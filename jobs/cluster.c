@@ -1,10 +1,10 @@
 /* cluster.c - see cluster.h.
  *
  * A prober for each host has a connection of its own, on which nothing takes longer than PROBE_S. The prober of the
- * host in use writes its row once a second. In trouble, which is a host that refuses, or that has not committed for
- * MOVE_MS, every prober writes. A host that commits then is moved to, the first of the list where several do within
- * GRACE_MS; where the own one is among them the trouble is over: when any node dies, all stand still until the others
- * agree that it is gone, and nobody moves for that. */
+ * host in use writes its row once a second. Trouble begins when that host refuses, or has not committed for MOVE_MS. In
+ * trouble every prober writes, and the process moves to a host that commits: to the first of the list, if several
+ * commit within GRACE_MS. If the host in use commits, the trouble is over, and the process stays: when any node dies,
+ * all nodes stand still until the others agree that it is gone, and that is no reason to move. */
 #include "jobs/cluster.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
@@ -27,8 +27,8 @@ struct prober {
 	size_t          host;
 	struct db      *db;
 	int64_t         mark;
-	bool            beaten;                               /* its row is there */
-	int64_t         ok_ms;                                /* its last commit in this trouble; 0: none */
+	bool            beaten;                               /* the process's row is there */
+	int64_t         ok_ms;                                /* the host's last commit in this trouble; 0: none */
 	int64_t         look_ms;                              /* when the node is looked at */
 	int64_t         paused_ns[PAUSES], paused_at[PAUSES]; /* flow control, as it was at the last looks */
 	size_t          looks;
@@ -171,7 +171,7 @@ bool cluster_choose(struct source *source, struct text *why)
 	return false;
 }
 
-/* ---- the rule. With the lock. */
+/* ---- the rule; the caller holds the lock */
 
 static void move(struct cluster *c, size_t to)
 {
@@ -196,7 +196,7 @@ static void trouble_end(struct cluster *c)
 		c->probers[i].ok_ms = 0;
 }
 
-/* `refused`: the host says that it does not serve. */
+/* `refused`: the host says that it does not serve. The caller holds the lock. */
 static void heard(struct prober *p, bool ok, bool refused)
 {
 	struct cluster *c = p->cluster;
@@ -228,7 +228,7 @@ static void heard(struct prober *p, bool ok, bool refused)
 
 /* ---- probers */
 
-/* The share of the last minute, or since the first look, that flow control took. */
+/* The share of the last minute, or of the time since the first look, that flow control took. */
 static double paused(struct prober *p, int64_t ns)
 {
 	size_t  at = p->looks % PAUSES, oldest = p->looks < PAUSES ? 0 : at;
@@ -255,7 +255,7 @@ static void node_see(struct prober *p, int64_t commit_us)
 		source_node_set(p->cluster->source, &in.node);
 }
 
-/* True: the account may not write the row: a process that does not know whether its host commits stays. */
+/* True: the account may not write the row. The process then cannot know whether its host commits, and stays. */
 static bool probe(struct prober *p)
 {
 	struct cluster *c = p->cluster;
@@ -307,7 +307,7 @@ static void *prober_main(void *arg)
 	}
 	if (p->beaten && (db_connected(p->db) || p->host == source_at(c->source)) &&
 	    db_ask(p->db, PROCESS_LEAVE, &(struct fill){.mark = p->mark}, NULL, NULL) != DB_OK)
-		log_event(LOG_DEBUG, "process_stays", "why=\"%s\"", db_error(p->db)); /* it is swept */
+		log_event(LOG_DEBUG, "process_stays", "why=\"%s\"", db_error(p->db)); /* a sweep removes the row */
 	return NULL;
 }
 

@@ -2,7 +2,7 @@
 
 -- name: process_beat
 -- A process writes its own row to see whether its node commits: one look by primary key. Two processes never write the
--- same row, so nobody is in the way of another.
+-- same row, so they do not wait for each other.
 INSERT INTO process (mark, n, at) VALUES ({mark}, 1, UTC_TIMESTAMP(3))
     ON DUPLICATE KEY UPDATE n = n + 1, at = VALUES(at);
 
@@ -10,15 +10,15 @@ INSERT INTO process (mark, n, at) VALUES ({mark}, 1, UTC_TIMESTAMP(3))
 DELETE FROM process WHERE mark = {mark};
 
 -- name: process_sweep
--- Rows of processes that ended without a word: a walk over a handful of rows.
+-- Removes rows of processes that ended without a word: a walk over a handful of rows.
 DELETE FROM process WHERE mark > 0 AND at < UTC_TIMESTAMP(3) - INTERVAL 1 HOUR;
 
 -- name: node_wait
--- Waits, where reads are causal, until all is applied that any node had committed when this statement came.
+-- Where reads are causal, waits until the node has applied all that any node had committed when this statement came.
 SELECT 1;
 
 -- name: node_name
--- Two columns, name and value, as node_status. No row where the server knows no clusters.
+-- Two columns, name and value, as node_status. A server that knows no clusters answers no row.
 SHOW GLOBAL VARIABLES WHERE Variable_name IN ('wsrep_on', 'wsrep_node_name');
 
 -- name: node_status

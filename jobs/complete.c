@@ -1,7 +1,7 @@
-/* complete.c - see complete.h. Orders of a task end in lists, each list in one transaction. A transaction that was
- * undone is written again from rows read anew. The count of changed rows is the fence. A list that is too large for one
- * transaction, or that the database refuses, is halved until it fits or is a single order: that order fails, with the
- * reason, and its neighbours are done. A list with locked rows is halved too. */
+/* complete.c - see complete.h. Orders of a task are completed in lists, each list in one transaction. A transaction
+ * that was undone is written again, from rows that are read again. The count of changed rows is the fence. A list that
+ * is too large for one transaction, or that the database refuses, is halved until it fits or is a single order. That
+ * order fails, with the reason, and the others are done. A list with locked rows is halved, too. */
 #include "jobs/complete.h"
 #include "engine/base/clock.h"
 #include "engine/base/counters.h"
@@ -11,15 +11,16 @@
 #include "engine/base/memory.h"
 #include "engine/db/retry.h"
 #include "engine/log/event.h"
+#include "engine/write/on_hold.h"
 #include "engine/write/shares.h"
 #include "engine/write/waiting.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* LOCKED_MAX: locked orders that are found one by one; further ones are put aside by the part, because each look takes
- * 2 s. REPORT_MS: how long a report of a task is tried again. RELEASE_MAX: orders that a reaper frees in one
- * transaction. ALONE_MAX: orders refused one after the other that show that the database is to blame. */
+/* LOCKED_MAX: locked orders that are found one by one; further ones are put aside as whole lists, because each look
+ * takes 2 s. REPORT_MS: how long a report of a task is tried again. RELEASE_MAX: orders that a reaper frees in one
+ * transaction. ALONE_MAX: when so many orders are refused one after the other, the database is to blame. */
 enum { ALONE_MAX = 8, RELEASE_MAX = 1000, LOCKED_MAX = 4, REPORT_MS = 40000 };
 
 /* Adds to the completed or failed orders of the task, which is done if no order is left. */
@@ -64,7 +65,8 @@ static void bury_tell(struct text *changes, const struct task_answer *a, const s
 }
 
 /* Fails orders in one transaction, each by the report that names it (count 0: all by the one report), with an event for
- * each that is buried; only a settlement is. The task's row is written too while it is open. Adds to the answer. */
+ * each order that is buried. Only settlements are buried. Writes the task's row too while the task is open. Adds to the
+ * answer. */
 static enum db_result fail_write(struct db *db, const struct reservation_reader *open, const struct report *orders,
                                  size_t count, unsigned attempts_max, struct task_answer *a)
 {
@@ -108,8 +110,8 @@ static enum db_result fail_write(struct db *db, const struct reservation_reader 
 
 /* ---- complete */
 
-/* Brings holds whose time has passed to the front; returns their number. Other holds are in the list when the clock
- * that claimed them was ahead. */
+/* Brings the holds that are past their time to the front; returns their number. The list has other holds if a clock
+ * that was ahead claimed them. */
 static size_t past_first(struct reservation **list, size_t count)
 {
 	size_t past = 0;
@@ -130,13 +132,13 @@ struct parts {
 	const struct task  *task;
 	struct ids          ids;  /* numbers of settlements */
 	struct task_answer *a;    /* counts completed orders */
-	struct task_answer  gone; /* orders that failed or were given back, kept when the list is begun anew */
+	struct task_answer  gone; /* orders that failed or were given back, kept when the list is read again */
 	/* Orders put aside, so that the others of their task proceed. */
 	struct reservation **alone;           /* refused one by one, perhaps by a database that refuses all */
 	int64_t             *alone_completed; /* orders completed when this one was put aside */
-	struct reservation **locked;          /* orders whose rows somebody else has locked */
+	struct reservation **locked;          /* orders whose rows other transactions have locked */
 	size_t               alone_count, locked_count;
-	bool                 puts_off; /* true: nothing was done outside, so locked orders may go back */
+	bool                 puts_off; /* true: no program has worked on the orders, so locked ones may go back */
 	bool                 last;     /* true: refused orders are tried for the last time .. */
 	bool                 buries;   /* .. and other orders were done since */
 	bool                 left;     /* true: some refused order stays as it is */
@@ -157,6 +159,7 @@ static void effect_run(struct txn *t, struct parts *p, struct reservation **list
 		settlement_of_task(&settlement, p->task->task_id, list[0]->reservation_id);
 		settlement.movement_no = id_make(&p->ids);
 		stock_settle(t, list, count, &settlement);
+		on_hold_end(t, list, count); /* holds that are over */
 	} else {
 		stock_give_back(t, list, count);
 		waiting_end(t, list, count);
@@ -189,7 +192,7 @@ static void rows_run(struct txn *t, enum statement name, const struct task *task
 	values_fini(&rows);
 }
 
-/* Writes rows, units, movement and task. The first *done of the list are completed, the others given back. */
+/* Writes rows, units, movement and task. The first *done of the list are completed, the others are given back. */
 static enum db_result complete_write(struct parts *p, struct reservation **list, size_t count, size_t *done,
                                      enum txn_verdict *verdict)
 {
@@ -209,9 +212,9 @@ static enum db_result complete_write(struct parts *p, struct reservation **list,
 	return txn_commit(&t, verdict);
 }
 
-/* Closes a task none of whose named orders is left, if it has no other. A task that was closed meanwhile stays as it
- * is, without a guard. The task is read afterwards: a reaper marks the task before it takes its rows, so the mark says
- * whether the orders were lost to a reaper. */
+/* None of the named orders is left: closes the task if it has no other order. A task that was closed meanwhile stays as
+ * it is; nothing guards this. Then reads the task: a reaper marks a task before it takes its rows, so the mark says
+ * whether a reaper took the orders. */
 static enum db_result nothing_write(struct db *db, struct task *task)
 {
 	struct txn     t = {0};
@@ -228,15 +231,15 @@ static void ended_count(const struct task *task, int64_t orders)
 	counter_add(task->kind == TASK_EXPIRE ? COUNT_EXPIRED : COUNT_SETTLED, orders);
 }
 
-/* True: ALONE_MAX orders were refused in a row, and none was done between them. */
+/* True: the last ALONE_MAX orders were all refused, and no order was completed between them. */
 static bool all_are_refused(const struct parts *p)
 {
 	return p->alone_count >= ALONE_MAX && p->alone_completed[p->alone_count - ALONE_MAX] == p->a->completed;
 }
 
-/* Fails an order that cannot be completed by itself, with the reason, a settlement for good. The order is put aside
- * first where the database may be to blame: the error names no row, no order was done since, and the order has attempts
- * left. */
+/* Fails an order that cannot be completed by itself, with the reason; a settlement is buried. The order is first put
+ * aside if the database may be to blame: the error names no row, no other order was completed since, and the order has
+ * attempts left. */
 static enum db_result refused_alone(struct parts *p, struct reservation *r, bool misplaced)
 {
 	struct reservation_reader one = {.list = &r, .count = 1};
@@ -275,7 +278,7 @@ static void given_back_add(struct parts *p, struct reservation **list, size_t co
 	p->gone.given_back += (int64_t)count;
 }
 
-/* Completes the list at once; a list that is too large, refused or locked is halved. Ends at the first trouble of
+/* Completes the list in one transaction; halves a list that is too large, refused or locked. Ends at the first error of
  * another kind. */
 static enum db_result part_complete(struct parts *p, struct reservation **list, size_t count)
 {
@@ -294,7 +297,7 @@ static enum db_result part_complete(struct parts *p, struct reservation **list, 
 		return DB_OK;
 	}
 	if (result == DB_OK && verdict != TXN_MISPLACED && verdict != TXN_TOO_LARGE)
-		return DB_RETRY; /* undone; read and write anew */
+		return DB_RETRY; /* undone; the caller reads the rows and writes again */
 	if (result != DB_OK && result != DB_ERROR && result != DB_LOCKED)
 		return result;
 	if (count == 1)
@@ -303,7 +306,7 @@ static enum db_result part_complete(struct parts *p, struct reservation **list, 
 	return result == DB_OK ? part_complete(p, list + half, count - half) : result;
 }
 
-/* Gives orders back for a while whose rows somebody else has locked. */
+/* Gives locked orders back, to be due again in 10 s. */
 static enum db_result locked_put_off(struct parts *p)
 {
 	struct txn     t = {0};
@@ -323,7 +326,8 @@ static enum db_result locked_put_off(struct parts *p)
 	return result;
 }
 
-/* Tries refused orders once more: each fails if others were done since, otherwise it stays as it is. */
+/* Tries refused orders once more. An order that is refused again fails if others were completed since its first try;
+ * otherwise it stays as it is. */
 static enum db_result alone_complete(struct parts *p)
 {
 	enum db_result result = DB_OK;
@@ -337,7 +341,7 @@ static enum db_result alone_complete(struct parts *p)
 	return result == DB_OK && p->left ? DB_ERROR : result;
 }
 
-/* Completes the list, then the orders put aside. DB_RETRY: the rest of them is to be read and written anew. */
+/* Completes the list, then the orders put aside. DB_RETRY: read the rest of them again, and write again. */
 static enum db_result list_complete(struct parts *p, struct reservation **list, size_t count)
 {
 	enum db_result result;
@@ -360,7 +364,8 @@ static enum db_result list_complete(struct parts *p, struct reservation **list, 
 	return result;
 }
 
-/* Orders that failed or were given back count as lost, once: rows read anew since may have shown them lost already. */
+/* Adds the orders that failed or were given back to the lost ones, each once: the rows as read again may have counted
+ * them as lost already. */
 static void gone_add(struct parts *p)
 {
 	int64_t seen = p->a->lost;
@@ -378,7 +383,7 @@ static void gone_add(struct parts *p)
 	task_answer_fini(&p->gone);
 }
 
-/* Retries of a writer that reads anew before every try. */
+/* Retries of a writer that reads the rows again before every try. */
 static struct retry conflicts(void)
 {
 	return (struct retry){.results = RETRY_LOCKS, .tries_max = RETRY_TRIES, .until_ms = clock_ms() + REPORT_MS};
@@ -437,7 +442,8 @@ enum db_result task_complete_claimed(struct db *db, struct catalogue *c, const s
 	task_answer_fini(a);
 	if (result == DB_AWAY || result == DB_ERROR || (result == DB_UNKNOWN && !db_connect(db)))
 		return result;
-	names = mem_alloc(count * sizeof(*names)); /* orders were taken, or the outcome is open: look, then write */
+	names = mem_alloc(count *
+	                  sizeof(*names)); /* some orders were taken, or the outcome is unknown: read, then write */
 	for (size_t i = 0; i < count; i++)
 		strcpy(names[i].order_id, orders[i]->order_id);
 	result = complete_named(db, c, task->task_id, names, count, true, a);
@@ -448,7 +454,8 @@ enum db_result task_complete_claimed(struct db *db, struct catalogue *c, const s
 
 /* ---- fail */
 
-/* Tells whether an order failed with this reason, which it bears: a repeated call finds the order by that. */
+/* Tells whether the order failed with this reason before: last_error has it, and a repeated call finds the order by
+ * that. */
 static bool fail_is_repeated(const struct reservation *r, const struct report *report, struct task_answer *a)
 {
 	bool repeated = r && (r->state == BURIED || r->state == task_kind_from(a->task.kind)) && r->last_error &&
@@ -459,7 +466,8 @@ static bool fail_is_repeated(const struct reservation *r, const struct report *r
 	return repeated;
 }
 
-/* Counts orders that the task did not have: an order that failed before counts as it did then, another one is lost. */
+/* Counts orders that the task did not have. An order that failed before with this reason counts as it did then; any
+ * other is lost. */
 static enum db_result fail_absent(struct db *db, struct catalogue *c, const struct reservation_reader *open,
                                   const struct report *orders, size_t count, struct task_answer *a)
 {

@@ -1,10 +1,11 @@
 /* exec.c - see exec.h. One `/bin/sh -c CMD` runs for each claim. The program reads one line of JSON per order, then the
- * end of its input, and answers one line per order (see exec_output.h). Answers are written to the database a few times
- * per lease, which renews it. An answered order has been done outside and must not be done again, whatever becomes of
- * the database. So the worker connects anew and holds the answers until they are written; waiting for the database is
- * no silence of the program, whose answers wait in the pipe. A lease may run out meanwhile: a reaper that was kept
- * waiting itself gives it more time (reap.c). Where a reaper has freed the orders all the same, the worker takes them
- * up again under a new task: they wait some seconds before anybody else can have claimed them. */
+ * end of its input, and answers one line per order (see exec_output.h). The worker writes the answers to the database a
+ * few times per lease, which renews it. An answered order has been done outside and must not be done again, whatever
+ * becomes of the database. So the worker connects again and holds the answers until they are written. The time in which
+ * the worker waits for the database does not count as silence of the program, whose answers wait in the pipe. A lease
+ * may run out meanwhile: a reaper that had to wait itself gives it more time (reap.c). If a reaper has freed the orders
+ * all the same, the worker takes them up again under a new task: freed orders wait some seconds before other workers
+ * can claim them. */
 #include "jobs/exec.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
@@ -25,9 +26,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* READS: more than a pipe holds, so that all output is read before silence is judged, and a bound on a program that
- * prints for ever. REFUSED_MS: how long the database may refuse the answers at the end. LAST_MS: how long a worker that
- * is to stop tries to write them. */
+/* READS: reads more than a pipe holds, so that all output is read before silence is judged; it also bounds a program
+ * that prints for ever. REFUSED_MS: how long the database may refuse the answers at the end. LAST_MS: how long a worker
+ * that is to stop tries to write them. */
 enum { END_MS = 1000, PAUSE_MS = 100, PAUSE_MS_MAX = 2000, READS = 200, REFUSED_MS = 60000, LAST_MS = 10000 };
 
 struct exec {
@@ -39,16 +40,16 @@ struct exec {
 	size_t             written;
 	int                to, from; /* pipes; -1 once closed */
 	pid_t              pid;
-	int64_t heard_ms; /* clock_ms of the last answer, plus the time since then that the database kept us waiting */
+	int64_t heard_ms; /* clock_ms of the last answer, plus the time that the worker waited for the database since */
 	bool    news;     /* an answer came since the lease was renewed */
-	bool    reaped;   /* the task belongs to another worker, or to nobody */
-	bool    ends;     /* the program may be at work on orders of another worker: stop at once */
+	bool    reaped;   /* the task was reaped or returned: the worker has lost it */
+	bool    ends;     /* the program may be at work on orders of another worker: end it at once */
 	bool    lease_lost;
 	int64_t lost;    /* orders that the worker has no more */
 	int64_t refused; /* orders that the database would not have completed */
 };
 
-/* ---- running programs, each with a process group of its own */
+/* ---- running programs, each in its own process group */
 
 static struct {
 	pthread_mutex_t lock;
@@ -56,7 +57,8 @@ static struct {
 	bool            over;               /* no program is started any more */
 } running = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The lock is kept: no worker takes the end of its program for an answer before the process is gone. */
+/* Keeps the lock: a worker that waits for it cannot take the end of its killed program for an answer before this
+ * process has ended. */
 void exec_kill_all(void)
 {
 	pthread_mutex_lock(&running.lock);
@@ -89,7 +91,8 @@ static bool running_spawn(pid_t *pid, const posix_spawn_file_actions_t *files, c
 	return ok;
 }
 
-/* Ends the rest of a group. Nobody has waited for its leader yet, so the number is still its own. */
+/* Kills the rest of a process group. Its leader is not waited for yet, so the system has not given its number to
+ * another process. */
 static void running_end(pid_t pid)
 {
 	pthread_mutex_lock(&running.lock);
@@ -141,7 +144,8 @@ static bool program_start(struct exec *x)
 	posix_spawn_file_actions_init(&files);
 	posix_spawn_file_actions_adddup2(&files, in[0], STDIN_FILENO);
 	posix_spawn_file_actions_adddup2(&files, out[1], STDOUT_FILENO);
-	/* A library marks its sockets only after it has opened them: another worker's may be open to the program. */
+	/* A library marks its sockets as close-on-exec only after it has opened them, so a socket of another worker may
+	 * be open in the program. */
 	posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
@@ -159,7 +163,7 @@ static bool program_start(struct exec *x)
 	return ok;
 }
 
-/* ---- its answers */
+/* ---- the program's answers */
 
 static void bytes_take(struct exec *x, const char *bytes, size_t len)
 {
@@ -182,7 +186,7 @@ static void output_flow(struct exec *x)
 	}
 }
 
-/* ---- answers go to the database */
+/* ---- writing the answers */
 
 static bool is_due(enum said said, bool done)
 {
@@ -229,7 +233,7 @@ static bool is_open(const struct answers *a)
 	return false;
 }
 
-/* A task that is done has no lease, and needs none. */
+/* A task that is done has no lease to renew. */
 static enum db_result lease_renew(struct exec *x)
 {
 	struct task_answer a;
@@ -249,9 +253,9 @@ static bool is_anothers(const struct reservation *r, uint64_t of)
 	return r && r->task_id > 0 && r->task_id != of && r->state != RELEASED;
 }
 
-/* An answer for an order that did not come along into the new task is dropped, unless it was written before. An order
- * without an answer that is another's by now ends the program, which may be at work on it. `now`: the orders as they
- * are. */
+/* Drops the answers for orders that did not come into the new task, unless they were written before. If an order
+ * without an answer is another worker's now, the program ends, because it may be at work on that order. `now`: the
+ * orders as they are. */
 static void others_give_up(struct exec *x, uint64_t of, const struct reservation_reader *now)
 {
 	struct answers *a = &x->answers;
@@ -261,7 +265,7 @@ static void others_give_up(struct exec *x, uint64_t of, const struct reservation
 		bool                      written;
 
 		if (r && r->reservation_id != a->orders[i]->reservation_id)
-			r = NULL; /* a new one of the same id */
+			r = NULL; /* a new order with the same id */
 		written = r && r->state == SETTLED && r->task_id == of;
 		if (x->task.task_id > 0 && r && r->task_id == x->task.task_id)
 			a->orders[i]->attempts = r->attempts; /* kept for the next time */
@@ -288,7 +292,7 @@ static enum db_result task_go_on(struct exec *x)
 	result = task_take_up(x->db, x->work->catalogue, &x->task, x->work->lease_s, open, count, &now);
 	if (result == DB_OK) {
 		if (x->from >= 0)
-			output_flow(x); /* answers that came while the database kept us waiting */
+			output_flow(x); /* answers that came while the worker waited for the database */
 		others_give_up(x, of, &now);
 		if (x->task.task_id > 0)
 			log_event(LOG_WARN, "task_taken_up", "task=%llu of=%llu orders=%lld",
@@ -304,7 +308,7 @@ static enum db_result task_go_on(struct exec *x)
 	return result;
 }
 
-/* Writes the answers, except for orders known to be another's, and renews the lease. */
+/* Writes the answers, except for orders that other workers are known to have, and renews the lease. */
 static enum db_result answers_bring(struct exec *x)
 {
 	enum db_result result = DB_OK;
@@ -341,8 +345,8 @@ static void input_flow(struct exec *x)
 		pipe_close(&x->to);
 }
 
-/* Follows the program until it closes its output, falls silent for a lease, or the lease is lost. Reading goes on in
- * trouble with the database: the next write tries again. */
+/* Follows the program until it closes its output, is silent for a lease, or the lease is lost. When the database fails
+ * the worker goes on reading: the next write tries again. */
 static void program_follow(struct exec *x)
 {
 	int64_t lease_ms = x->work->lease_s * 1000, renewed_ms = clock_ms();
@@ -371,8 +375,8 @@ static void program_follow(struct exec *x)
 		          x->ends ? "lease_lost" : "silent");
 }
 
-/* Ends a program. A program that closed its output has a short time to end by itself; then its whole group is ended.
- * Its last answers stand in the pipe. */
+/* Ends a program. A program that closed its output has END_MS to end by itself; then its whole group is killed. Its
+ * last answers are still in the pipe. */
 static void program_end(struct exec *x)
 {
 	struct pollfd ended = {pidfd_open(x->pid, 0), POLLIN, 0};
@@ -398,8 +402,9 @@ static void program_end(struct exec *x)
 		          WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
 }
 
-/* Writes the answers of a program that has ended: they are held until they are written, however long the database is
- * away, unless the worker is to stop or the schema is another one. The log names answers that cannot be written. */
+/* Writes the answers of a program that has ended. The worker holds them until they are written, however long the
+ * database is away, unless the worker is to stop or the schema is another one. The log names answers that could not be
+ * written. */
 static enum db_result answers_end(struct exec *x)
 {
 	int64_t        stops_ms = 0, refused_ms = 0, pause_ms = PAUSE_MS; /* refused_ms: begin of a row of refusals */

@@ -4,14 +4,14 @@
 
 #include "jobs/settings.h"
 
-/* Runs work->exec for the orders of a claim: a line of JSON each on its input, answers on its output. Orders without
- * an answer are retried. Renews the lease while answers come; kills the program when it is silent for a lease. Returns
- * when the answers are written, however long the database is away, unless the worker is to stop. *refused: orders that
- * the database would not have completed. */
+/* Runs work->exec for the orders of a claim: its input is a line of JSON for each order, its output the answers. Orders
+ * without an answer are retried. Renews the lease while answers come; kills the program when it is silent for a lease.
+ * Returns when the answers are written, however long the database is away, unless the worker is to stop. *refused:
+ * orders that the database refused to complete. */
 enum db_result exec_run(struct db *db, const struct work *work, const struct task *task, struct reservation **orders,
                         size_t count, int64_t *refused) MUST_CHECK;
-/* Kills every program that runs, with all of its children, for a process that ends at once. No program is started any
- * more, and workers whose programs were killed stand still. Any thread. */
+/* Kills every running program with all of its children, for a process that ends at once. No program is started after
+ * that, and workers whose programs were killed stand still. Any thread. */
 void exec_kill_all(void);
 
 #endif

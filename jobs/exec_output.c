@@ -101,8 +101,7 @@ static enum said verb_read(const char *words)
 	return SILENT;
 }
 
-/* Counts a line in which something else than the name of an order stands before a verb, such as an id whose spaces are
- * not encoded. */
+/* Counts a line with a verb but without the name of an order before it, such as an id whose spaces are not encoded. */
 static void stray_note(struct answers *a, const char *line)
 {
 	const char *word = line;

@@ -4,7 +4,7 @@
 
 #include "jobs/webhooks/deliver.h"
 
-/* What a list without a name stands for: everything that leaves paid orders alone. */
+/* The jobs that an empty list stands for: all except the one that settles paid orders. */
 #define JOBS_STANDARD "expire,reap,deliver"
 #define JOBS_NONE     "none"
 
@@ -17,6 +17,6 @@ bool jobs_list_settles(const char *list);
  * NULL: the list names none. */
 struct jobs *jobs_open(const char *list, struct source *source, struct catalogue *c,
                        const struct webhook_options *webhooks);
-void         jobs_close(struct jobs *j); /* waits for the batches at hand; NULL is fine */
+void         jobs_close(struct jobs *j); /* waits for the batches that run; NULL is fine */
 
 #endif

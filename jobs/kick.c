@@ -24,7 +24,7 @@ void buried_page_fini(struct buried_page *p)
 
 enum { DUE_LEN = 23 };
 
-/* A place as `DUE ID`, both of a fixed length: the greatest text is the last place. */
+/* A place is written as `DUE ID`, both of a fixed length, so the greatest text is the last place. */
 static void place_read(const char *text, struct buried_place *place)
 {
 	char due[DUE_LEN + 1];
@@ -75,8 +75,8 @@ enum db_result buried_read(struct db *db, struct buried_page *p)
 
 /* ---- kick */
 
-/* Kicks those of the reservations that are buried. DB_RETRY: somebody came between, or it is too large for one
- * transaction. */
+/* Kicks the buried ones of the reservations. DB_RETRY: another transaction changed one of them, or the list is too
+ * large for one transaction (*large). */
 static enum db_result kick(struct db *db, const struct reservation_reader *in, uint32_t by, int64_t *kicked,
                            bool *large)
 {
@@ -113,7 +113,7 @@ static enum db_result kick(struct db *db, const struct reservation_reader *in, u
 	return result;
 }
 
-/* Reads the reservations, and kicks them; again where somebody came between. */
+/* Reads the reservations and kicks them; again after a conflict. */
 static enum db_result kick_tries(struct db *db, struct catalogue *c, enum statement find, const struct values *list,
                                  uint32_t by, struct reservation_reader *in, int64_t *kicked, bool *large)
 {
@@ -139,10 +139,10 @@ enum db_result kick_list(struct db *db, struct catalogue *c, enum statement find
 	return kick_tries(db, c, find, list, by, in, kicked, &large);
 }
 
-/* The walk: orders with the error, and the places of all. */
+/* A walk: the ids of the orders with the error, and the last place of all. */
 struct walked {
 	struct values        ids;
-	struct buried_place *places; /* of those with the error */
+	struct buried_place *places; /* places of the orders with the error */
 	size_t               max;
 	struct buried_place  last;
 	int64_t              orders;
@@ -161,7 +161,7 @@ static void walk_read(void *arg, const struct db_row *row)
 	values_row(&w->ids, V_INT(w->last.id));
 }
 
-/* Orders of many lines may be too large for one transaction: then half of them are for the next call. */
+/* Orders of many lines may be too large for one transaction: then half of them are left to the next call. */
 static enum db_result walked_kick(struct db *db, struct catalogue *c, struct kick_walk *k, struct walked *w)
 {
 	struct reservation_reader in = {0};

@@ -24,7 +24,7 @@ static void location_read(void *arg, const struct db_row *row)
 		return;
 	}
 	if (row->len[1] > LOCATION_MAX || row->len[5] > LOCATION_MAX)
-		return; /* longer by damage alone */
+		return; /* damaged: no code is longer */
 	to = &in->list[in->count++];
 	*to = (struct location_row){.is = {.location_id = (uint32_t)db_int(row, 0),
 	                                   .kind = (uint8_t)db_int(row, 2),
@@ -54,7 +54,7 @@ enum db_result location_list(struct db *db, const char *after, struct location_r
 	return result;
 }
 
-/* ---- made */
+/* ---- making */
 
 static enum db_result location_make(struct db *db, const char *code, enum location_kind kind, bool *made,
                                     enum outcome *outcome)
@@ -74,9 +74,9 @@ static enum db_result location_make(struct db *db, const char *code, enum locati
 	return result;
 }
 
-/* ---- given another kind */
+/* ---- changing the kind */
 
-/* Expires the holds that are past their time, as a worker does: none of them is to keep a location in use. */
+/* Expires the holds that are past their time, as a worker does, so that none of them keeps a location in use. */
 static enum db_result holds_expire(struct db *db, struct catalogue *c)
 {
 	struct claimer claimer = {0};
@@ -121,7 +121,7 @@ static enum db_result location_turn(struct db *db, struct catalogue *c, const st
 	return result;
 }
 
-/* WRONG_KIND where a location of this kind is not what is wished; otherwise OUTCOME_OK. */
+/* WRONG_KIND: a location of this kind cannot have what the wish asks for; otherwise OUTCOME_OK. */
 static enum outcome wish_judge(struct location_wish *wish, enum location_kind kind)
 {
 	if (wish->expected_at > 0 && kind != LOCATION_INCOMING)
@@ -131,7 +131,8 @@ static enum outcome wish_judge(struct location_wish *wish, enum location_kind ki
 	return wish->fault ? WRONG_KIND : OUTCOME_OK;
 }
 
-/* Kind, queue and time of a location that is there. One that becomes incoming waits nowhere any more. */
+/* Changes kind, queue and time of a location that exists. A location that becomes incoming does not wait anywhere any
+ * more. */
 static enum db_result location_change(struct db *db, struct catalogue *c, struct location_wish *wish,
                                       const struct location *l, uint32_t queue_id, enum outcome *outcome)
 {
@@ -144,7 +145,7 @@ static enum db_result location_change(struct db *db, struct catalogue *c, struct
 		return DB_OK;
 	if (kind != location_kind(l) || waits_at != l->waits_at)
 		result = location_turn(db, c, l, kind, waits_at, outcome);
-	if (*outcome == WRONG_KIND) /* the other one has changed just now */
+	if (*outcome == WRONG_KIND) /* the kind of the queue's location has changed just now */
 		wish->fault = "waits_at";
 	if (result == DB_OK && *outcome == OUTCOME_OK && wish->expected_at >= 0)
 		result = db_ask(db, LOCATION_EXPECT,
@@ -152,7 +153,7 @@ static enum db_result location_change(struct db *db, struct catalogue *c, struct
 	return result;
 }
 
-/* The location at which another one is to wait; 0: none. */
+/* Finds the location at which the wished one is to wait; 0: none. */
 static enum db_result queue_find(struct db *db, struct location_wish *wish, uint32_t *queue_id, enum outcome *outcome)
 {
 	struct location_row at = {0};
@@ -186,7 +187,7 @@ enum db_result location_put(struct db *db, struct catalogue *c, const char *code
 		result = location_make(db, code, wish->kind, made, outcome);
 		if (result != DB_OK || *outcome != OUTCOME_OK)
 			return result;
-		result = location_find(db, code, out, outcome); /* somebody else may have made it just now */
+		result = location_find(db, code, out, outcome); /* another process may have made it just now */
 	}
 	if (result == DB_OK && *outcome == OUTCOME_OK)
 		result = location_change(db, c, wish, &out->is, queue_id, outcome);

@@ -17,21 +17,21 @@ struct location_row {
 /* *outcome: OUTCOME_OK or NO_LOCATION. */
 enum db_result location_find(struct db *db, const char *code, struct location_row *out,
                              enum outcome *outcome) MUST_CHECK;
-/* Up to `max` locations whose codes stand behind `after`, by code. */
+/* Up to `max` locations with codes greater than `after`, by code. */
 enum db_result location_list(struct db *db, const char *after, struct location_row *list, size_t max,
                              size_t *count) MUST_CHECK;
-/* What is wished of a location. */
+/* The wish of a caller for a location. */
 struct location_wish {
 	enum location_kind kind;                       /* 0: stock where it is new, otherwise as it is */
-	int64_t            expected_at;                /* ms; 0: none, -1: as it is */
+	int64_t            expected_at;                /* expected time, ms; 0: none, -1: as it is */
 	bool               waits;                      /* false: waits_at is as it is */
 	char               waits_at[LOCATION_MAX + 1]; /* empty: none */
-	const char        *fault;                      /* answered: the member for which it is refused; NULL: none */
+	const char        *fault;                      /* answered: the member that was refused; NULL: none */
 };
-/* Makes the location, or changes it. *outcome: OUTCOME_OK, and `out` has the location; IN_USE: something lies there,
- * also after holds past their time were swept; WRONG_KIND: nothing is expected at a location of its kind, or it does
- * not wait, or not there; UNKNOWN_LOCATION: it would wait at none; LIMIT: there are LOCATIONS_MAX. WRONG_KIND and
- * UNKNOWN_LOCATION set wish->fault. *made: it is new. */
+/* Makes the location, or changes it. *outcome: OUTCOME_OK, and `out` has the location. IN_USE: something lies there,
+ * even after holds past their time have expired. WRONG_KIND: a location of its kind has no expected time, or does not
+ * wait, or not at that location. UNKNOWN_LOCATION: the location at which it would wait does not exist. LIMIT: there are
+ * LOCATIONS_MAX. WRONG_KIND and UNKNOWN_LOCATION set wish->fault. *made: the location is new. */
 enum db_result location_put(struct db *db, struct catalogue *c, const char *code, struct location_wish *wish,
                             struct location_row *out, bool *made, enum outcome *outcome) MUST_CHECK;
 

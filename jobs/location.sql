@@ -15,33 +15,33 @@ SELECT {location_columns} FROM location o FORCE INDEX (code)
 SELECT COUNT(*) FROM location FORCE INDEX (code);
 
 -- name: location_put
--- A new location, or the row that is there: nothing changes then.
+-- Makes the location; a row that exists stays as it is.
 INSERT IGNORE INTO location (code, kind) VALUES ({code}, {kind});
 
 -- name: location_expect
--- When what is promised there is expected, {until_at}; 0: nobody said. Nothing is decided by it, so no writer is shut
--- out. A location that got another kind meanwhile stays as it is.
+-- Sets the time at which the promised units are expected, {until_at}; 0: no time was told. No decision depends on it,
+-- so no writer is fenced off. A location that got another kind meanwhile stays as it is.
 UPDATE location FORCE INDEX (PRIMARY)
    SET expected_at = IF({until_at} > TIMESTAMP'1970-01-01 00:00:00', {until_at}, NULL)
  WHERE location_id = {location} AND (kind = {incoming} OR expected_at IS NOT NULL);
 
 -- piece: lies_there
 -- Units or promises lie at {location}, or have arrived there and are not handed out, or another location waits at it.
--- There is no index by location, which every order would pay for: this walks all slots.
+-- There is no index by location, because every order would pay for it: this walks all slots.
 EXISTS (SELECT 1 FROM location WHERE waits_at = {location}) OR
 EXISTS (SELECT 1 FROM stock_slot FORCE INDEX (PRIMARY)
          WHERE location_id = {location} AND (available <> 0 OR reserved <> 0))
 OR EXISTS (SELECT 1 FROM arrival_open WHERE to_id = {location})
 
 -- name: location_in_use
--- A look beforehand, which shuts nobody out.
+-- A look before location_turn, which fences no writer off.
 SELECT ({lies_there});
 
 -- name: location_turn
--- Gives {location} another kind, {kind}, where nothing lies there, or another queue, that of {waits_at} (0: none), an
--- incoming location. Every writer is shut out before the look, so that no lane that knows the old kind or queue has put
--- anything there since or will: it enters anew, and reads the kinds behind this commit. One row: 1: something lies
--- there, 2: {waits_at} is not incoming any more; 0: done.
+-- Gives {location} another kind, {kind}, if nothing lies there, or another queue, that of {waits_at} (0: none), an
+-- incoming location. All writers are fenced off before the look: a lane that knows the old kind or queue has put
+-- nothing there since, and cannot. It has to enter again, and then reads the kinds as of this commit. Answers one row:
+-- 1: something lies there; 2: {waits_at} is not incoming any more; 0: done.
 BEGIN NOT ATOMIC
   DECLARE lies INT DEFAULT 0;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;

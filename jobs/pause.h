@@ -1,6 +1,6 @@
-/* pause.h - jobs as an operator sees them: paused or not, with what is ready, open, and who works. Claims read the row
- * of their job themselves (task.sql), deliverers twice a second. Functions run on the caller's connection and thread.
- */
+/* pause.h - jobs as an operator sees them: paused or not, what is ready and open, and which workers there are. Claims
+ * read the row of their job themselves (task.sql), deliverers twice a second. Functions run on the caller's connection
+ * and thread. */
 #ifndef PAUSE_H
 #define PAUSE_H
 
@@ -18,9 +18,9 @@ enum { JOB_WORKERS_MAX = 100 };
 struct job_state {
 	enum job_name job;
 	bool          paused;
-	char          reason[NOTE_MAX + 1], by[ID_MAX + 1]; /* of the pause; empty: nobody said */
+	char          reason[NOTE_MAX + 1], by[ID_MAX + 1]; /* of the pause; empty: none was given */
 	int64_t       since;                                /* TIME_NONE: it is not paused */
-	int64_t       ready, open; /* see jobs_ready; open orders, or webhooks that are served */
+	int64_t       ready, open; /* see jobs_ready; open: open orders, or webhooks that are served */
 };
 struct job_workers {
 	size_t count;
@@ -33,12 +33,12 @@ struct job_workers {
 
 /* reason and by may be NULL. */
 enum db_result job_pause(struct db *db, enum job_name j, bool paused, const char *reason, const char *by) MUST_CHECK;
-/* All of them, the first at [1]. workers NULL: only whether they are paused. */
+/* Reads all jobs, the first at [1]. workers NULL: only whether they are paused. */
 enum db_result jobs_read(struct db *db, struct job_state list[JOB_NAMES], struct job_workers *workers) MUST_CHECK;
-/* Puts the members of one; workers NULL: of a pause alone. */
+/* Puts the members of one job; workers NULL: those of its pause alone. */
 void job_json(struct json_writer *w, const struct job_state *j, const struct job_workers *workers);
 
-/* The chore of a service that knows which jobs are paused, as of two seconds ago, and logs what changes. */
+/* The chore of a service that looks every two seconds which jobs are paused, and logs changes. */
 struct chore pause_chore(void);
 bool         pause_known(enum job_name j); /* any thread */
 

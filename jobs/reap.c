@@ -1,6 +1,6 @@
 /* reap.c - see reap.h. First the task is marked, if it is still open and overdue: from then on its worker changes
- * nothing. Then its orders go back by primary key. Many reapers may run. A reaper that dies between the two steps
- * leaves its work to the next, which looks for orders of tasks that are not open. */
+ * nothing. Then its orders go back by primary key. Many reapers may run. If a reaper dies between the two steps, the
+ * next one finds the orders: it looks for orders of tasks that are not open. */
 #include "jobs/reap.h"
 #include "engine/base/clock.h"
 #include "engine/base/counters.h"
@@ -13,9 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* AWAY_MS: how much longer than the pause the database may seem away. DRIFT: a clock that is set right bit by bit goes
- * wrong by less than this part of the time. GRACE_S: more time for leases that ran out meanwhile, enough to connect
- * anew and to renew at a third of a lease of 90 s. WALK_MS: between two walks for times that lie ahead. */
+/* AWAY_MS: how much longer than the pause the database may seem away. DRIFT: a clock that is corrected slowly is wrong
+ * by less than this part of the time. GRACE_S: more time for leases that ran out meanwhile, enough to connect again and
+ * to renew at a third of a lease of 90 s. WALK_MS: between two walks for times that lie ahead. */
 enum { TASKS = 100, AHEAD = 1000, AWAY_MS = 1000, DRIFT = 100, GRACE_S = 30, WALK_MS = 30000 };
 
 struct reap {
@@ -40,7 +40,7 @@ static enum db_result task_mark(struct reap *r, const struct task *task, bool *o
 	return result;
 }
 
-/* Frees the orders of a closed task: each waits and is tried again, or is buried after its share of attempts. */
+/* Frees the orders of a closed task: each one waits and is tried again, or is buried after attempts_max attempts. */
 static enum db_result orders_free(struct reap *r, const struct task *task, int64_t *freed)
 {
 	struct task_answer a;
@@ -78,7 +78,7 @@ static enum db_result reap_one(struct reap *r, const struct task *task)
 		result = dry ? orders_count(r, task, &orders) : orders_free(r, task, &orders);
 	if (result == DB_OK && ours && r->each)
 		r->each(r->arg, task, orders);
-	/* Rows locked by somebody else are for the next pass: the other tasks do not wait for them. */
+	/* Locked rows are left to the next pass, so that the other tasks do not wait for them. */
 	return result == DB_LOCKED || result == DB_RETRY ? DB_OK : result;
 }
 
@@ -105,7 +105,7 @@ static enum db_result reap_all(struct reap *r, enum statement name, struct fill 
 
 /* ---- clocks */
 
-/* A row locked by somebody else is passed over: nobody can free that task, either. */
+/* Skips rows that are locked: no other reaper can free such a task, either. */
 static enum db_result leases_prolong(struct reap *r)
 {
 	enum db_result result = db_ask(
@@ -117,8 +117,8 @@ static enum db_result leases_prolong(struct reap *r)
 	return result;
 }
 
-/* Looks at both clocks. The end of a pass is the last time at which every worker could renew its lease. The time of the
- * pass itself does not count, or a pass that has much to do would never find a task overdue. */
+/* Looks at both clocks. The last time at which every worker could renew its lease is the end of the last pass. The
+ * duration of a pass does not count: otherwise a pass that has much to do would never find a task overdue. */
 static enum db_result reaper_look(struct reap *r)
 {
 	struct reaper *reaper = r->reaper;
@@ -143,14 +143,14 @@ static enum db_result reaper_look(struct reap *r)
 	return result;
 }
 
-/* Numbers of their rows; reservations as they were read. */
+/* The numbers of the rows; of reservations also `changed` as read. */
 static enum db_result ahead_page(struct db *db, enum statement find, struct values *found)
 {
 	values_reset(found);
 	return db_ask(db, find, &(struct fill){.limit = AHEAD}, db_numbers, found);
 }
 
-/* Changes all rows that `find` finds, page by page. Rows locked by somebody else are for the next pass. */
+/* Changes all rows that `find` finds, page by page. Locked rows are left to the next pass. */
 static enum db_result ahead_change(struct db *db, enum statement find, enum statement change, int64_t *changed)
 {
 	struct values  found = {0};
@@ -193,7 +193,7 @@ static void ahead_log(int64_t rows, const int64_t changed[AHEAD_KINDS])
 	);
 }
 
-/* Brings back times given by a clock that was ahead; rows would wait until these times come again. */
+/* Corrects times that a clock ahead of the others has given: without this the rows would wait until those times. */
 static enum db_result ahead_bring_back(struct reap *r)
 {
 	bool           walks = clock_due(&r->reaper->walk_ms, WALK_MS);

@@ -1,4 +1,4 @@
-/* settings.h - what the workers of a process are asked to do: workers, reapers and deliverers. */
+/* settings.h - the settings of a process's workers, reapers and deliverers. */
 #ifndef SETTINGS_H
 #define SETTINGS_H
 
@@ -17,10 +17,10 @@ struct work {
 	const char                   *exec;   /* the program that settles; NULL: orders are completed without one */
 	bool                          once;   /* the worker ends when nothing is ready */
 	bool                          dry;    /* a reaper only says which orders it would free */
-	bool                          inside; /* a worker of a service, which tells its counters itself */
+	bool                          inside; /* a worker of a service; the service reports the counters */
 	struct stop                  *stop;
-	/* A reaper's report of each task, and with NULL of the end of a pass, on the worker's thread. NULL: the log has
-	 * it. */
+	/* A reaper's report, on the worker's thread: of each task, and with NULL at the end of a pass. NULL: to the
+	 * log. */
 	void (*reaped)(void *arg, const struct task *task, int64_t orders);
 	void *reaped_arg;
 };

@@ -166,8 +166,8 @@ static void lost_read(void *arg, const struct db_row *row)
 	task_lost_add(arg, db_word(row, 0));
 }
 
-/* Orders that were released while the task had them keep its number; those that were split are remembered beside it.
- * All are lost. */
+/* Finds lost orders: those that were released while the task had them keep its number; those that were split are in
+ * task_lost. */
 static enum db_result lost_find(struct db *db, struct catalogue *c, struct task_answer *a)
 {
 	struct reservation_reader released;
@@ -192,7 +192,8 @@ enum db_result task_prepare(struct db *db, struct catalogue *c, uint64_t task_id
 	result = task_read(db, task_id, &a->task);
 	if (result != DB_OK || a->task.task_id == 0)
 		return result;
-	/* Reads in this order: an order completed between the two reads is found in both, and the write tries anew. */
+	/* The order of the reads matters: an order completed between the two is found in both, and the write is tried
+	 * again. */
 	result = task_rows(db, c, task_id, task_kind_from(a->task.kind), open);
 	if (result == DB_OK)
 		result = task_rows(db, c, task_id, a->task.kind == TASK_SETTLE ? SETTLED : EXPIRED, &done);

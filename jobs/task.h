@@ -35,13 +35,13 @@ enum statement         task_kind_complete(enum task_kind k); /* the statement th
 const char            *task_state_name(enum task_state s);
 struct task;
 struct txn;
-/* True: it was reaped, or this version does not know its kind or its state. Its worker changes nothing. */
+/* True: the task was reaped, or this version does not know its kind or its state. Its worker changes nothing. */
 bool task_is_lost(const struct task *t);
 
-/* The words of a reaper on an order: with the name of the worker. */
+/* A reaper's words in an order's last_error, with the name of the worker. */
 #define LEASE_RAN_OUT "the lease of worker %s ran out"
 enum { LEASE_WORDS = sizeof(LEASE_RAN_OUT) + ID_MAX };
-enum { LEASE_S = 30 }; /* a lease whose length nobody named */
+enum { LEASE_S = 30 }; /* a lease whose length the caller does not name */
 
 struct task {
 	uint64_t        task_id;
@@ -52,7 +52,7 @@ struct task {
 	int64_t         claimed, completed, failed; /* number of orders */
 	int64_t         mark;                       /* a claim's mark: see task_claim; 0: none yet */
 	bool            paused;                     /* a claim got nothing because the job is paused */
-	bool            met_lock;                   /* a claim passed over rows locked by somebody else */
+	bool            met_lock;                   /* the claim skipped rows that other transactions had locked */
 };
 
 /* A worker's word on one order of its task. */
@@ -62,14 +62,14 @@ struct report {
 	const char *error; /* NULL: none; at most 500 bytes */
 };
 
-/* The outcome of a complete, fail, return or heartbeat. All but `by` 0 before the call. */
+/* The outcome of a complete, fail, return or heartbeat. All but `by` are 0 before the call. */
 struct task_answer {
 	uint32_t    by;         /* asked: the key that calls; 0: none */
 	struct task task;       /* the task as first read; task_id 0: no such task */
 	bool        lease_lost; /* the task is not open: nothing was changed */
 	int64_t     completed, retried, buried, lost;
-	int64_t     refused;             /* lost orders that the database refused to complete, so they failed */
-	int64_t     given_back;          /* lost orders that are not past their time (an expiry), or locked */
+	int64_t     refused;             /* lost orders that failed because the database refused to complete them */
+	int64_t     given_back;          /* lost orders that went back: not past their time (an expiry), or locked */
 	char (*lost_orders)[ID_MAX + 1]; /* ids of `lost` orders, owned */
 };
 void task_answer_fini(struct task_answer *a); /* `by` stays */

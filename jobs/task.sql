@@ -1,9 +1,9 @@
 -- Claims and the changes of claimed orders. Reservations are found by the claim index without a sort and changed by
--- primary key; the task's number stands in every WHERE: a worker that was reaped changes nothing. The task's row comes
--- last in the order of locks.
+-- primary key. The task's number is in every WHERE: a worker that was reaped changes nothing. The task's row comes last
+-- in the order of locks.
 
 -- piece: waits
--- Orders that a claim may take: due by t. No order waits before {from_at}, as far as the claimer knows.
+-- Orders that a claim may take: due by t. As far as the claimer knows, no order waits before {from_at}.
 state = {state} AND {is_free} AND due_at BETWEEN {from_at} AND t
 
 -- piece: task_columns
@@ -11,15 +11,15 @@ k.task_id, k.kind, k.worker, k.state, k.lease_until, k.claimed, k.completed, k.f
 
 -- name: task_claim
 -- Takes up to {limit} due reservations in {state} for {worker}, the oldest first, because the walk follows the index.
--- Due ones are counted first without a lock: a claim for more would lock live holds that are not due yet. Holds whose
--- pause after a failure is over, which wait under task 0, are counted likewise. No task is made without orders. A row
--- that somebody else has locked is passed over, and the rows that are not due stay unlocked even then. The plain UPDATE
--- is all that there is where nothing is locked, and where claims meet: it waits for the other, which is a matter of
--- milliseconds, and a second at most. A lock that is still there then is no claim's: free rows are counted, and that
--- many are picked with SKIP LOCKED. {met_lock} 1 picks at once. Picking costs a fourth more of the server's time.
--- A job that is paused hands out nothing: its row is read first, and again before the COMMIT.
--- {mark} finds the task again (task_of_mark) where nobody heard what became of the claim. It is unique: of two claims
--- with one mark one stands.
+-- Due reservations are first counted without a lock: a claim for more would lock live holds that are not due yet. Holds
+-- that wait under task 0 after a failure, and whose pause is over, are counted in the same way. No task is made without
+-- orders. Rows that other transactions have locked are skipped, and rows that are not due stay unlocked even then. The
+-- plain UPDATE is enough where nothing is locked and where claims meet: it waits for the other claim, which takes
+-- milliseconds, and for one second at most. A lock that is still there then is no claim's: free rows are counted, and
+-- that many are picked with SKIP LOCKED. {met_lock} 1 picks at once. Picking costs a fourth more of the server's time.
+-- A job that is paused hands out nothing: its row is read first, and again before the COMMIT. If the answer of the
+-- claim is lost, {mark} finds the task again (task_of_mark). It is unique: of two claims with one mark, one is
+-- committed.
 BEGIN NOT ATOMIC
   DECLARE t DATETIME(3);
   DECLARE due INT DEFAULT 0;
@@ -87,16 +87,16 @@ BEGIN NOT ATOMIC
 END
 
 -- name: task_take_up
--- Gives a worker whose task {task} was reaped while it could not renew its lease a new one, with the orders that nobody
--- else has had since (task_take_up_orders). {mark}: as for a claim.
+-- A worker could not renew its lease, and its task {task} was reaped: makes a new task, with the orders that no other
+-- worker has had since (task_take_up_orders). {mark}: as for a claim.
 INSERT INTO job_task (kind, worker, state, lease_until, claimed, completed, failed, created_at, mark)
   SELECT kind, worker, {open}, @t + INTERVAL {lease_s} SECOND, {orders}, 0, 0, @t, {mark} FROM job_task
    WHERE task_id = {task} AND state = {reaped};
 
 -- name: task_take_up_orders
--- Orders that still name the task, or wait again or are buried since. A claim of another worker that was lost, too, has
--- charged an attempt; after a kick the attempts are 0. This claim charges none. Rows: (reservation_id, attempts,
--- changed), the last as read just before.
+-- Takes orders that still name the task, or that have become free or were buried since. A claim of another worker that
+-- was reaped too has charged an attempt; after a kick the attempts are 0. This claim charges none. Rows:
+-- (reservation_id, attempts, changed); `changed` is as read just before.
 UPDATE (SELECT 0 AS id, 0 AS attempts, 0 AS changed UNION ALL VALUES {rows}) mine
   STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = mine.id
    SET r.state = {state}, r.changed = @s, r.task_id = LAST_INSERT_ID(), r.attempts = GREATEST(r.attempts, 1)
@@ -123,11 +123,11 @@ SELECT {task_columns}, k.state = {open} AND k.lease_until < UTC_TIMESTAMP(3)
   FROM job_task k WHERE k.task_id < {before_id} ORDER BY k.task_id DESC LIMIT {limit};
 
 -- name: task_lost_find
--- Orders that somebody else took from the task (task_lose).
+-- Orders that were taken from the task, by a split for instance (task_lose).
 SELECT order_id FROM task_lost FORCE INDEX (PRIMARY) WHERE task_id = {task};
 
 -- name: task_lost_rows
--- Those of them that nobody has, in {state}, as a claim of the task has charged them.
+-- Those of the orders of task_lost_find that are in {state} and that no task has, still charged by the task's claim.
 SELECT {reservation_columns}, {line_columns}
   FROM task_lost t FORCE INDEX (PRIMARY)
   STRAIGHT_JOIN reservation r FORCE INDEX (order_id) ON r.order_id = t.order_id {reservation_lines}
@@ -138,13 +138,13 @@ UPDATE reservation FORCE INDEX (PRIMARY) SET changed = @s, attempts = {uncharged
  WHERE {as_read} AND {is_free} AND state = {state};
 
 -- piece: open_or_done
--- The task's state when its orders in {state} are counted anew: done when no order is left.
+-- The task's state after its orders in {state} are counted again: done when no order is left.
 state = IF(EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim) WHERE state = {state} AND task_id = {task}),
            {open}, {done}),
 ended_at = IF(state = {done}, @t, NULL)
 
 -- name: task_completed
--- The last step: the task must still be open, otherwise all is undone.
+-- The last step: if the task is not open any more, the transaction is undone.
 UPDATE job_task SET completed = completed + {orders}, {open_or_done},
        lease_until = GREATEST(lease_until, @t + INTERVAL {lease_s} SECOND)
  WHERE task_id = {task} AND state = {open};
@@ -163,9 +163,9 @@ GREATEST(attempts, 1) - 1
 {as_read} AND task_id = {task} AND state = {state}
 
 -- name: task_fail
--- Orders go back and wait, or are buried. A hold that failed to expire waits under task 0, where an order that would be
--- short finds it all the same; a claim brings it back. Rows: (reservation_id, changed as read, pause_ms, error). An
--- order that is buried has no pause.
+-- Orders go back and wait, or are buried. A hold that failed to expire waits under task 0, where an order that lacks
+-- units still finds it; a claim brings it back. Rows: (reservation_id, changed as read, pause_ms, error). An order that
+-- is to be buried has no pause_ms.
 UPDATE (SELECT 0 AS id, 0 AS changed, 0 AS pause_ms, '' AS error UNION ALL VALUES {rows}) failed
   STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = failed.id
    SET r.changed = @s, r.state = IF(failed.pause_ms IS NULL, {buried}, {state}),
@@ -180,8 +180,8 @@ UPDATE (SELECT 0 AS id, 0 AS changed, 0 AS pause_ms, '' AS error UNION ALL VALUE
 UPDATE reservation FORCE INDEX (PRIMARY) SET changed = @s, task_id = NULL, attempts = {uncharged} WHERE {its_orders};
 
 -- name: task_put_off
--- Orders that somebody else keeps locked wait a while; the attempt is not charged. Holds wait under task 0, as after a
--- failure.
+-- Orders that other transactions keep locked are due again in 10 s; the attempt is not charged. Holds wait under task
+-- 0, as after a failure.
 UPDATE reservation FORCE INDEX (PRIMARY)
    SET changed = @s, task_id = IF({state} = {held} OR ship_after > @t + INTERVAL 10 SECOND, 0, NULL),
        attempts = {uncharged},
@@ -189,7 +189,7 @@ UPDATE reservation FORCE INDEX (PRIMARY)
  WHERE {its_orders};
 
 -- name: task_give_back_held
--- Holds of an expiry that are not past their time go back: a clock that was ahead has claimed them. They are due at
+-- Gives back holds of an expiry that are not past their time: a clock that was ahead has claimed them. They are due at
 -- their end.
 UPDATE reservation FORCE INDEX (PRIMARY)
    SET changed = @s, task_id = NULL, attempts = {uncharged}, due_at = expires_at
@@ -206,8 +206,8 @@ UPDATE job_task SET lease_until = @t + INTERVAL {lease_s} SECOND
 SELECT UTC_TIMESTAMP(3);
 
 -- name: task_prolong
--- Leases that ran out since {from_at}, while the database was away or its clock jumped, last {lease_s} more. {limit} is
--- more than there are; without a LIMIT the SKIP LOCKED would be merged away.
+-- Gives leases that ran out since {from_at}, while the database was away or its clock jumped, {lease_s} from now.
+-- {limit} is more than there are: without a LIMIT the server would merge the subquery, and lose SKIP LOCKED.
 UPDATE (
   SELECT task_id FROM job_task FORCE INDEX (open_lease)
    WHERE state = {open} AND lease_until >= {from_at} AND lease_until < UTC_TIMESTAMP(3)
@@ -217,8 +217,8 @@ UPDATE (
 
 -- name: task_overdue
 -- Open tasks whose lease had run out {stale_s} before {looked_at}, the longest first, behind ({after_at}, {after_id}):
--- lease and number of the last one seen before. A lease that runs out while the database keeps the reaper waiting is
--- not overdue in this pass.
+-- lease and number of the last task seen before. A lease that runs out while the reaper waits for the database is not
+-- overdue in this pass.
 SELECT {task_columns}, 1
   FROM job_task k FORCE INDEX (open_lease)
  WHERE k.state = {open} AND k.lease_until >= {after_at} AND k.lease_until < {looked_at} - INTERVAL {stale_s} SECOND
@@ -226,13 +226,13 @@ SELECT {task_columns}, 1
  ORDER BY k.lease_until, k.task_id LIMIT {limit};
 
 -- name: task_reap
--- Marks a task as reaped; one of several reapers succeeds.
+-- Marks a task as reaped; only one of several reapers succeeds.
 UPDATE job_task SET state = {reaped}, ended_at = UTC_TIMESTAMP(3)
  WHERE task_id = {task} AND state = {open} AND lease_until < {looked_at} - INTERVAL {stale_s} SECOND;
 
 -- name: task_orphans
--- Tasks after {after_id} that ended and still have orders: a reaper died half-way. The statement walks claimed rows,
--- which are few, in the order of the index.
+-- Tasks after {after_id} that ended and still have orders, because a reaper died between its two steps. The statement
+-- walks claimed rows, which are few, in the order of the index.
 SELECT r.task_id, k.kind, k.worker, k.state, k.lease_until, k.claimed, k.completed, k.failed, k.created_at, 1
   FROM reservation r FORCE INDEX (claim) STRAIGHT_JOIN job_task k FORCE INDEX (PRIMARY) ON k.task_id = r.task_id
  WHERE r.state = {state} AND r.task_id > {after_id} AND k.state IN ({done}, {returned}, {reaped})
@@ -240,8 +240,8 @@ SELECT r.task_id, k.kind, k.worker, k.state, k.lease_until, k.claimed, k.complet
  GROUP BY r.task_id ORDER BY r.task_id LIMIT {limit};
 
 -- name: buried_groups
--- {limit} buried orders behind a place of the claim index, by their last error; the last place of each group, in a form
--- that sorts.
+-- Groups {limit} buried orders behind a place of the claim index by their last error, with the last place of each group
+-- in a form that sorts.
 SELECT last_error, COUNT(*), MIN(due_at), MAX(CONCAT(due_at, ' ', LPAD(reservation_id, 20, '0')))
   FROM (SELECT r.last_error, r.due_at, r.reservation_id FROM reservation r FORCE INDEX (claim)
          WHERE state = {buried} AND {is_free} AND {stands_behind}
@@ -249,7 +249,7 @@ SELECT last_error, COUNT(*), MIN(due_at), MAX(CONCAT(due_at, ' ', LPAD(reservati
  GROUP BY last_error;
 
 -- name: buried_walked
--- A walk over {limit} buried orders behind a place, and which of them have the error.
+-- Walks over {limit} buried orders behind a place, and says which of them have the error.
 SELECT r.reservation_id, r.due_at, {has_error} FROM reservation r FORCE INDEX (claim)
  WHERE state = {buried} AND {is_free} AND {stands_behind}
  ORDER BY r.due_at, r.reservation_id LIMIT {limit};
@@ -259,8 +259,7 @@ SELECT reservation_id FROM reservation FORCE INDEX (claim)
  WHERE state = {buried} AND task_id IS NULL LIMIT {limit};
 
 -- name: purge_page
--- A walk over the primary key: {limit} ids behind {after_id}, and which of them were resolved more than {keep_days}
--- ago.
+-- Walks over the primary key: {limit} ids behind {after_id}, and which of them were resolved more than {keep_days} ago.
 SELECT reservation_id, state IN ({settled}, {released}, {expired})
                        AND COALESCE(settled_at, released_at, expires_at) < UTC_TIMESTAMP(3) - INTERVAL {keep_days} DAY
   FROM reservation FORCE INDEX (PRIMARY) WHERE reservation_id > {after_id} ORDER BY reservation_id LIMIT {limit};
@@ -270,9 +269,10 @@ DELETE r FROM reservation r FORCE INDEX (PRIMARY)
  WHERE r.reservation_id IN ({list}) AND r.state IN ({settled}, {released}, {expired});
 
 -- name: purge_customers
--- What customers had in settled ones of the list, less what came back, they have no longer. The reservations are locked
--- before the customers' rows, and these in their order, also where nothing changes: purge_nothing_had is next. FOR
--- UPDATE is of one SELECT of a union, so each has its own: no unit comes back of what has been read.
+-- Takes the units of the list's settled orders, less those that came back, from the customers' units. The reservations
+-- are locked before the customers' rows, and the customers' rows in their order, even where nothing changes, because
+-- purge_nothing_had comes next. FOR UPDATE holds for one SELECT of a union, so each has its own: no unit can come back
+-- after it was read.
 INSERT INTO customer_units (customer, sku_id, units)
   SELECT customer, sku_id, -SUM(units)
     FROM ((SELECT e.customer, l.sku_id, IF(r.state = {settled}, l.qty, 0) AS units
@@ -293,7 +293,7 @@ INSERT INTO customer_units (customer, sku_id, units)
   ON DUPLICATE KEY UPDATE units = customer_units.units + VALUES(units);
 
 -- name: purge_nothing_had
--- Rows of customers of the list who have no units of a sku any more, of whatever order.
+-- Deletes rows of the list's customers and skus that have no units left in any order.
 DELETE u
   FROM reservation_note e FORCE INDEX (PRIMARY)
   STRAIGHT_JOIN reservation_line l FORCE INDEX (PRIMARY) ON l.reservation_id = e.reservation_id
@@ -316,13 +316,13 @@ DELETE h FROM key_hold h FORCE INDEX (PRIMARY) WHERE h.reservation_id IN ({list}
 DELETE b FROM reservation_returned b FORCE INDEX (PRIMARY) WHERE b.reservation_id IN ({list});
 
 -- name: purge_splits
--- What left a reservation is known as long as the reservation itself.
+-- The parts of a reservation are known as long as the reservation itself.
 DELETE s FROM reservation_part s FORCE INDEX (PRIMARY) WHERE s.first_id IN ({list});
 
 -- name: purge_tasks_page
--- A walk like purge_page: {limit} tasks behind {after_id}, and which of them ended more than {keep_days} ago and are
--- named by no order that is held or confirmed. Each state is a question of its own: for a list of states the claim
--- index would be walked through all live orders, for every task. A plain read, which locks none of them.
+-- Walks like purge_page: {limit} tasks behind {after_id}, and which of them ended more than {keep_days} ago and are
+-- named by no order that is held or confirmed. Each state has a subquery of its own: for a list of states the server
+-- would walk the claim index through all live orders, for every task. The read is plain, so it locks none of them.
 SELECT k.task_id, k.state <> {open} AND k.ended_at < UTC_TIMESTAMP(3) - INTERVAL {keep_days} DAY
        AND NOT EXISTS (SELECT 1 FROM reservation r FORCE INDEX (claim) WHERE r.state = {held} AND r.task_id = k.task_id)
        AND NOT EXISTS (SELECT 1 FROM reservation r FORCE INDEX (claim)
@@ -330,9 +330,9 @@ SELECT k.task_id, k.state <> {open} AND k.ended_at < UTC_TIMESTAMP(3) - INTERVAL
   FROM job_task k FORCE INDEX (PRIMARY) WHERE task_id > {after_id} ORDER BY task_id LIMIT {limit};
 
 -- name: purge_tasks_lost
--- Goes before the tasks: no later purge would find the rows of a task that is gone.
+-- Runs before purge_tasks: no later purge would find the rows of a task that is gone.
 DELETE l FROM task_lost l FORCE INDEX (PRIMARY) WHERE l.task_id IN ({list});
 
 -- name: purge_tasks
--- A task that has ended claims nothing any more, so no order has come to name it since.
+-- A task that has ended claims nothing, so no order has come to name it since.
 DELETE job_task FROM job_task FORCE INDEX (PRIMARY) WHERE task_id IN ({list}) AND state <> {open};

@@ -1,5 +1,6 @@
-/* work.c - see work.h. The loop of a worker: claim a batch, complete it, again; of a reaper: a pass, again. A
- * deliverer has a loop of its own (deliver.c). The commands `work` and `reap` and serve --jobs run them. */
+/* work.c - see work.h. A worker's loop claims a batch, completes it, and begins again; a reaper's loop runs a pass, and
+ * begins again. A deliverer has a loop of its own (deliver.c). The commands `work` and `reap` and serve --jobs run
+ * them. */
 #include "jobs/work.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
@@ -21,11 +22,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* LOAD_OPS, REST: settling makes way for orders. While the lanes do more than LOAD_OPS a second, a worker that settles
- * rests REST times as long as it worked. */
+/* LOAD_OPS, REST: settling makes way for orders. While the lanes do more than LOAD_OPS operations a second, a worker
+ * that settles rests REST times as long as it worked. */
 enum { LOAD_OPS = 2000, LOAD_MS = 500, REST = 3, REST_MS_MAX = 2000 };
-/* KEEPING_MS: so long a pass of the reaper removes old events. */
-/* PAUSED_MS: so often a worker whose job is paused asks again. */
+/* KEEPING_MS: how long a pass of the reaper removes old events. */
+/* PAUSED_MS: how often a worker whose job is paused asks again. */
 enum { FAILED_MS = 500, COUNTED_MS = 2000, KEEPING_MS = 500, PAUSED_MS = 5000 };
 
 struct worker {
@@ -45,7 +46,7 @@ struct worker {
 	int            status;
 };
 
-/* Host, process and thread; letters outside of the alphabet of names become dashes. */
+/* Host, process and thread; characters that names may not have become dashes. */
 static void worker_name(struct worker *w, unsigned number)
 {
 	char host[32] = "";
@@ -76,7 +77,7 @@ static enum db_result orders_complete(struct worker *w, const struct task *task,
 	return result;
 }
 
-/* A pause is said once. */
+/* Logs a pause once. */
 static void paused_note(struct worker *w, bool paused)
 {
 	if (paused != w->paused)
@@ -98,7 +99,7 @@ static enum db_result batch_work(struct worker *w, bool *busy)
 	result = task_claim(w->db, w->work.catalogue, &w->claimer, &task, w->work.batch, w->work.lease_s, &orders,
 	                    &count);
 	if (result != DB_OK)
-		w->mark = task.mark; /* kept until a task is found: the claim may still be committed */
+		w->mark = task.mark; /* kept until a task is found: that claim may still be committed */
 	else if (task.task_id > 0)
 		w->mark = 0;
 	*busy = result == DB_OK && count > 0;
@@ -136,7 +137,7 @@ static enum db_result reap_pass(struct worker *w)
 	if (result == DB_OK && !work->dry)
 		result = db_clock_apart(w->db, &ahead_s);
 	if (result == DB_OK && !work->dry &&
-	    llabs(ahead_s) <= CLOCKS_APART_S) /* an event may be old by a wrong clock */
+	    llabs(ahead_s) <= CLOCKS_APART_S) /* a wrong clock can make an event look old */
 		result = keeping_pass(w->db, KEEPING_MS, &removed);
 	if (result == DB_OK)
 		work->reaped(work->reaped_arg, NULL, 0);
@@ -156,8 +157,8 @@ static void load_look(struct worker *w)
 	}
 }
 
-/* The length of the rest after a batch that took worked_ms. Without the rest orders beside settling fall to less than
- * half: measured with 256 connections and 4 workers, 8,600 to 13,700 a second instead of 21,500 to 30,500. */
+/* The length of the rest after a batch that took worked_ms. Without the rest the orders a second fall to less than half
+ * while workers settle: measured with 256 connections and 4 workers, 8,600 to 13,700 instead of 21,500 to 30,500. */
 static int64_t rest_ms(struct worker *w, int64_t worked_ms)
 {
 	int64_t ms = worked_ms * REST;
@@ -171,7 +172,7 @@ static int64_t rest_ms(struct worker *w, int64_t worked_ms)
 	return ms < REST_MS_MAX ? ms : REST_MS_MAX;
 }
 
-/* Counters go to the database when there is nothing to do, and every few seconds while there is. */
+/* Writes the counters to the database when there is nothing to do, and every few seconds while there is. */
 static void worker_counts(struct worker *w, bool at_once)
 {
 	if (w->work.inside || !db_connected(w->db) || (!at_once && clock_ms() - w->left_ms < COUNTED_MS))
@@ -180,7 +181,8 @@ static void worker_counts(struct worker *w, bool at_once)
 	w->left_ms = clock_ms();
 }
 
-/* A batch that was begun ends; a claim left behind by a lost connection, or by another schema, is the reaper's. */
+/* A batch that was begun is finished. A claim that a lost connection, or another schema, left behind is left to the
+ * reaper. */
 static void worker_loop(struct worker *w)
 {
 	int64_t pause_ms = 0;
@@ -226,7 +228,7 @@ static void *worker_main(void *arg)
 	else
 		worker_loop(w);
 	if (db_other_schema(w->db)) {
-		stop_now(w->work.stop); /* nor can the others work any more */
+		stop_now(w->work.stop); /* the other workers cannot work any more, either */
 		w->status = EXIT_UNAVAILABLE;
 	}
 	worker_counts(w, true);

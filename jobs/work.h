@@ -5,7 +5,7 @@
 #include "jobs/settings.h"
 
 struct worker;
-/* `work` is copied. After a stop a worker ends when the batch at hand is done. */
+/* `work` is copied. After a stop a worker ends when its batch is done. */
 struct worker *worker_start(const struct work *work, unsigned number);
 int            worker_join(struct worker *w); /* returns the exit status */
 

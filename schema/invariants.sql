@@ -282,11 +282,31 @@ SELECT r.order_id, IF(r.state = {confirmed}, 'confirmed', 'held') AS state, r.du
        AND r.reservation_id BETWEEN {from_id} AND {until_id} AND {is_of_sku};
 
 -- name: shipped_after (by_reservation)
--- No confirmed reservation is due before it may be shipped, and that is within the time that can be asked for.
+-- No confirmed reservation is due before it may be shipped, and that is within the time that can be asked for, or never
+-- while it is held back without end.
 SELECT r.order_id, r.due_at, r.ship_after FROM reservation r FORCE INDEX (PRIMARY)
  WHERE ((r.state = {confirmed} AND r.due_at < r.ship_after)
-     OR (r.state IN ({held}, {confirmed}, {buried}) AND r.ship_after > {latest_shipping}))
+     OR (r.state IN ({held}, {confirmed}, {buried}) AND r.ship_after > {latest_shipping}
+         AND NOT (r.noted & {on_hold} AND r.ship_after > TIMESTAMP'8000-01-01 00:00:00')))
        AND r.reservation_id BETWEEN {from_id} AND {until_id} AND {is_of_sku};
+
+-- name: on_hold_is_kept (by_reservation)
+-- A row of an order that was held back belongs to one that says so, and has not ended for good. Its hold and the time
+-- that was asked for are one time, before which nothing ships it.
+SELECT r.order_id, IFNULL(ELT(r.state, {reservation_states}), r.state) AS state, r.noted, r.ship_after, h.ends_at,
+       h.asked_ship_after, h.reservation_id
+  FROM reservation_on_hold h FORCE INDEX (PRIMARY)
+  LEFT JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = h.reservation_id
+ WHERE h.reservation_id BETWEEN {from_id} AND {until_id}
+   AND IFNULL(r.state NOT IN ({held}, {confirmed}, {buried}, {expired}) OR r.noted & {on_hold} = 0
+              OR NOT r.ship_after <=> GREATEST(h.ends_at, IFNULL(h.asked_ship_after, h.ends_at)), TRUE)
+UNION ALL
+SELECT r.order_id, IFNULL(ELT(r.state, {reservation_states}), r.state), r.noted, r.ship_after, NULL, NULL,
+       r.reservation_id
+  FROM reservation r FORCE INDEX (PRIMARY)
+ WHERE r.noted & {on_hold} AND r.reservation_id BETWEEN {from_id} AND {until_id}
+   AND NOT EXISTS (SELECT 1 FROM reservation_on_hold h FORCE INDEX (PRIMARY)
+                    WHERE h.reservation_id = r.reservation_id);
 
 -- name: lease_within_an_hour (by_task)
 -- No lease is longer than an hour, and no task was made later than now: otherwise a clock was ahead, and a reaper

@@ -24,7 +24,9 @@ CREATE TABLE reservation (
   -- no change since schema 11.
   changed      BIGINT NOT NULL DEFAULT 0,
   noted        TINYINT UNSIGNED NOT NULL DEFAULT 0, -- bits of engine/notes.def: which tables below have rows of it
-  ship_after   DATETIME(3) NULL,             -- no claim takes the confirmed order before this time; NULL: at once
+  -- No claim takes the confirmed order before this time; NULL: at once. The later of the time that its client asked for
+  -- and, from schema 23 on, of the end of its hold (reservation_on_hold).
+  ship_after   DATETIME(3) NULL,
   PRIMARY KEY (reservation_id),
   UNIQUE KEY order_id (order_id),
   -- One composite index serves claims and lists. It is the only one with these columns, so that no plan merges two.

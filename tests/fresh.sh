@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # fresh.sh - the README's two commands on a Debian 12 on which nothing is installed. A root of its own is made from the
-# package lists of this machine, and HEAD is put into it. There root, then an ordinary user, does what a newcomer does.
-# Root runs all tests; the user those that depend on who runs them. The last line counts the checks. Where no such root
-# can be made, it says why, and all of them are skipped.
+# package lists of this machine, and HEAD is put into it. There root, then an ordinary user, takes the first steps of a
+# new user. Root runs all tests; the user runs those that depend on the account. The last line counts the checks. If no
+# such root can be made, it says why, and all checks are skipped.
 #
 # Each check runs in namespaces of its own: no process and no mount outlives it, however this script ends.
 set -euo pipefail -m
@@ -30,8 +30,8 @@ alone() {
 	job=
 	return $status
 }
-# USER COMMAND: that in the new root, which has terminals and shared memory, as a machine has. Of the environment only a
-# proxy goes along.
+# USER COMMAND: runs the command in the new root, with terminals and shared memory, as on a machine. Of the environment
+# only a proxy is passed on.
 within() {
 	alone --root="$root" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C "${proxies[@]}" \
 		bash -c 'mount -t devpts -o newinstance,ptmxmode=0666,mode=0620,gid=tty devpts /dev/pts &&
@@ -39,7 +39,7 @@ within() {
 			timeout 1200 runuser -u "$0" -- bash -c "export HOME=~$0 && cd ~/holdfast && $1"; exit $?' \
 		"$1" "$(declare -f newcomer); $2"
 }
-check() {    # NAME COMMAND ..: one check; the last lines of what failed are shown
+check() {    # NAME COMMAND ..: one check; if it fails, its last lines are shown
 	local since=$SECONDS word=passed
 	if "${@:2}" > "$home/log" 2>&1; then passed=$((passed + 1)); else
 		failed=$((failed + 1)) word=FAILED
@@ -62,11 +62,11 @@ checkout_for() {    # USER
 	mkdir "$to" && git archive HEAD | tar -x -C "$to" && objects_for "$1" "$to/build" &&
 		chroot "$root" chown -R "$1:" "${to#"$root"}"
 }
-# A user would compile what root has compiled: what root made is there, and has to be linked.
+# The user would compile the same objects again: root's are copied, and only have to be linked.
 objects_for() {    # USER FOLDER
 	[ "$1" = root ] || { mkdir "$2" && cp -a "$root$(home_of root)/holdfast/build"/{gen,obj} "$2"; }
 }
-# The README's first command and first calls, then Ctrl-C. A port that is free stands for 8080.
+# Runs the README's first command and first calls, then Ctrl-C, on a free port instead of 8080.
 newcomer() {
 	set -m
 	HOLDFAST_LISTEN=127.0.0.1:0 make run > run.log 2>&1 &
@@ -83,7 +83,8 @@ newcomer() {
 	wait $! || true
 	[ ! -e var/mariadbd.sock ]
 }
-# What apt-get said in front of make run and make test, beside what the README says. A point release changes a little.
+# Compares the sizes that apt-get said before make run and make test with the README. A point release changes them a
+# little.
 packages() {
 	local said=() asked=()
 	mapfile -t said < <(sed -nE 's/^0 upgraded, ([0-9]+) newly .*/\1/p; s/^Need to get ([0-9.]+) MB .*/\1/p

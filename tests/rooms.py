@@ -13,15 +13,15 @@ the objects in BUILD/obj (build/obj), calls a function or reads a variable that 
   caller    another file of the program uses what NAME.h declares. Or a test does, and NAME.c itself; where only tests
             do, the comment in NAME.h says `for tests`
   door      NAME.c has a NAME.h and includes it before all else, and all that NAME.h declares stands in NAME.c. A
-            header whose first words say `private to ROOM and ROOM` or `for NAME.c alone` is included by nobody else
+            header whose first words say `private to ROOM and ROOM` or `for NAME.c alone` is included by no other file
   name      no two .c files have the same name, in whatever rooms they stand
 
-A list (.def) and statements (.sql) are files, too: whoever includes the one or names a statement or a piece of the
-other has an arrow to it.
+A list (.def) and statements (.sql) are files, too: a file that includes a list, or names a statement or a piece of
+statements, has an arrow to it.
 
 Three folders hold files above and below the rooms inside of them: engine/engine.c opens lanes and readers, which stand
 on op, loop, rows, queue and catalogue; api/route.c names the handlers of api/calls and api/stock, which stand on request; jobs/jobs.c
-starts whoever serves levels and webhooks, which stand on stop. There the rule is by file: no circle, and it counts as
+starts the modules that serve levels and webhooks, which stand on stop. There the rule is by file: no circle, and it counts as
 one room with the rooms inside of it. Among these rooms the rule is the same as among all others. The commands stand above
 all others: one of them is the service.
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Style is a test: sizes, who may include whom, where SQL and the libraries may stand, what is installed. Prints what is wrong; exit 1 if anything is.
+# Style is a test: sizes, allowed includes, places of SQL and of the libraries, installed files. Prints each fault; exit 1 if there is one.
 set -u
 cd "$(dirname "$0")/.."
 found=0
@@ -23,7 +23,7 @@ while read -r file; do
 		END { exit bad }' "$file" || found=1
 done < <(listed '*.c' '*.h' '*.def' '*.sql')
 
-# Who may include whom; which room may know which: tests/rooms.py.
+# Allowed includes of libraries. Which room may know which other one: tests/rooms.py.
 forbid() {    # what, where, why
 	hits=$(grep -nE "$1" $2 /dev/null)
 	[ -z "$hits" ] || wrong "$3:"$'\n'"$hits"
@@ -39,11 +39,11 @@ forbid '#include <openssl/ssl' "$(but 'api/http/tls\.c')" 'TLS of connections st
 forbid '#include "engine/(lane/(lane|intake|balance|decide|blocked)|write/(state|fence|batch)|read/(reader|list)|db/mariadbd)\.h"' "$(only 'api|jobs|commands')" 'lanes, readers and the private server are the engine'"'"'s own'
 forbid '#include "(engine/db/statement|statements)\.h"|\b(SELECT|INSERT INTO|UPDATE|DELETE FROM) [a-z]' "$(only api)" 'SQL is no matter of the api'
 
-# SQL stands in .sql files. What is left in C are settings of a session, the schema's own table and its comparison.
+# SQL stands in .sql files. C has only settings of a session, the schema's own table and its comparison.
 forbid '"(SELECT|INSERT|UPDATE|DELETE) [^"]*(stock_slot|reservation|movement|task|lane)' "$ours" 'SQL in C'
 # An id is ASCII, a code is UTF-8.
 forbid '\bjson_(array_)?code\(.*ID_MAX|\bcode_valid\(.*ID_MAX' "$ours" 'ids are read by json_id, json_array_id and id_valid'
-# Calls that have a better one.
+# Functions with a better replacement.
 forbid '\b(sprintf|strncpy|gets|atol|alloca|assert\(0\))\(' "$ours" 'use snprintf, memcpy, strtoll'
 # An option, an outcome, a metric and a call are named in one place, and the document knows them.
 while read -r path; do
@@ -54,7 +54,8 @@ while read -r code; do
 	[ -z "$code" ] || grep -qE "^\| (no|[0-9]).*\`$code\`" docs/reference.md || wrong "reference.md does not say whether to send again after $code"
 done < <(sed -nE 's/^X\([A-Z_]+, *"([a-z_]*)".*/\1/p' engine/outcome.def | sort -u)
 
-# The console: lines that can be read, 200 kB at most beside the page of the contract, no HTML made of texts, nothing from elsewhere.
+# The console: short lines, 200 kB at most without the page of the contract, no HTML made of texts, nothing from
+# elsewhere.
 pages=$(listed 'console/*.js' 'console/*.css' 'console/*.html' | grep -v '/uplot\.')
 hits=$(LC_ALL=C.UTF-8 awk 'length($0) > 120 { print FILENAME ":" FNR }' $pages)
 [ -z "$hits" ] || wrong "longer than 120 columns:"$'\n'"$hits"
@@ -71,7 +72,7 @@ two=$(awk '
 	inside && line ~ /\)/ { inside = 0 }' $(listed 'tests/*.[ch]'))
 [ -z "$two" ] || wrong "two steps on a line:"$'\n'"$two"
 
-# What `make install` puts down is whole, and systemd can read the unit.
+# `make install` installs all files, and systemd can read the unit.
 root=$(mktemp -d)
 env -u MAKEFLAGS -u MAKELEVEL make -s install PREFIX=/usr DESTDIR="$root" > "$root/log" 2>&1 || wrong "make install:"$'\n'"$(cat "$root/log")"
 for file in bin/holdfast lib/systemd/system/holdfast.service share/doc/holdfast/{README.md,LICENSE,openapi.yaml,docs/{orders,stock,events,reference,operator,cluster,developer}.md}; do

@@ -40,7 +40,7 @@ static void *call_new(struct request *r)
 
 static const struct job_noun noun = {call_new, call_free};
 
-/* Both calls go by the same order. */
+/* Both calls walk in the same order. */
 static bool place_read(const char *cursor, struct buried_place *place)
 {
 	int64_t none;

@@ -1,5 +1,5 @@
-/* job.h - a call whose work jobs/ does, on the background reader's connection. The noun's own struct carries the
- * questions of a call and their answers, begins with a struct job_call, and belongs to an operation. */
+/* job.h - a call that jobs/ does, on the background reader's connection. The noun's own struct carries the input of a
+ * call and its answer, begins with a struct job_call, and belongs to an operation. */
 #ifndef API_JOB_H
 #define API_JOB_H
 
@@ -18,7 +18,7 @@ struct job_noun {
 struct job_kind {
 	const struct job_noun *noun;
 	void (*read)(struct json_reader *in, void *call); /* takes the members of the body; NULL: there are none */
-	/* The work, on the reader's thread. It bears repeating, as struct job of op.h says. */
+	/* The work, on the reader's thread. It may be run again, as struct job of op.h says. */
 	enum db_result (*run)(struct db *db, struct catalogue *c, void *call);
 	void (*write)(struct json_writer *w, void *call); /* puts the members of the answer */
 	/* A page of a list: makes room for limit + 1 items and reads the cursor (NULL: from the beginning); false: the

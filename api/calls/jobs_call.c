@@ -13,7 +13,7 @@ struct jobs_call {
 	/* ---- asked */
 	enum job_name name;
 	bool          paused;
-	char          reason[NOTE_MAX + 1], by[ID_MAX + 1]; /* empty: nobody said */
+	char          reason[NOTE_MAX + 1], by[ID_MAX + 1]; /* empty: not given */
 	/* ---- answered */
 	struct job_state   list[JOB_NAMES];
 	struct job_workers workers;

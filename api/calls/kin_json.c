@@ -14,13 +14,13 @@ static void task_write(struct json_writer *w, const struct kin *kin)
 	json_close_object(w);
 }
 
-/* The time from which a claim takes an order that none takes now: confirmed, or over and not expired yet. Nobody knows
- * when one is due that waits for units. */
+/* The time from which a claim will take an order that no claim takes now: a confirmed one, or a hold that is over and
+ * not expired yet. An order that waits for units, or is held back without end, has no such time. */
 static int64_t next_attempt(const struct reservation *r)
 {
 	enum reservation_state reads = reservation_reads(r);
-	bool                   may_come = reads == CONFIRMED ? !lines_wait(r->lines, r->lines_count)
-	                                                     : reads == EXPIRED && r->state == HELD;
+	bool                   waits = lines_wait(r->lines, r->lines_count) || !hold_has_end(r->hold_until);
+	bool                   may_come = reads == CONFIRMED ? !waits : reads == EXPIRED && r->state == HELD;
 
 	return may_come && r->task_id == 0 && r->due_at > r->read_at ? r->due_at : TIME_NONE;
 }

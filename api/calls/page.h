@@ -17,7 +17,8 @@ bool query_code(struct request *r, const char *name, size_t max, const char **co
 struct op *page_op(struct request *r, enum op_kind kind);
 /* Writes the member `next_cursor`; empty: this was the last page. */
 void page_end(struct json_writer *w, const char *cursor);
-/* Writes `items`, too: `count` of `size` bytes, each an object whose members `put` writes. */
+/* Writes `items`, `count` elements of `size` bytes each, as objects with the members that `put` writes; then as
+ * page_end. */
 void page_write(struct json_writer *w, const void *items, size_t count, size_t size,
                 void (*put)(struct json_writer *w, const void *item), const char *cursor);
 

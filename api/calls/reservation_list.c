@@ -39,7 +39,7 @@ static bool query_state(struct request *r, enum reservation_state *state)
 	return false;
 }
 
-/* Reads whose holders the list is to show; the sku becomes the op's line. */
+/* Reads the filter by holding: a sku, at a location or anywhere. The sku becomes the op's line. */
 static bool query_holding(struct request *r, struct op *op)
 {
 	const char            *sku, *location;
@@ -60,6 +60,28 @@ static bool query_holding(struct request *r, struct op *op)
 	else if (sku)
 		op_line(op, sku, strlen(sku), NULL, 0, 0)->location_code = NULL;
 	return true;
+}
+
+/* What is held back is a list of its own, of any live state or of one. */
+static bool query_on_hold(struct request *r, struct op *op)
+{
+	const char            *asked = query_text(r, "on_hold");
+	enum reservation_state state = op->query->page.state;
+
+	if (!asked)
+		return true;
+	op->query->page.on_hold = true;
+	if (strcmp(asked, "true") != 0)
+		reply_invalid(r, "on_hold", "must be true, or left out");
+	else if (state && !reservation_is_live(state))
+		reply_invalid(r, "state", "must be one of: held, confirmed, buried, where on_hold is asked for");
+	else if (op->lines_count > 0)
+		reply_invalid(r, "sku", "is asked for without on_hold only");
+	else if (op->query->page.error)
+		reply_invalid(r, "error", "is asked for without on_hold only");
+	else
+		return true;
+	return false;
 }
 
 static bool query_error(struct request *r, struct query *q, struct op *op)
@@ -84,7 +106,8 @@ void get_reservations(struct request *r)
 
 	if (!op)
 		return;
-	if (query_state(r, &op->query->page.state) && query_holding(r, op) && query_error(r, op->query, op))
+	if (query_state(r, &op->query->page.state) && query_holding(r, op) && query_error(r, op->query, op) &&
+	    query_on_hold(r, op))
 		request_ask(r, op, items_write);
 	else
 		op_free(op);

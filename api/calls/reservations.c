@@ -11,7 +11,6 @@
 #include <time.h>
 
 enum { LINES_MAX = 1000, BATCH_MAX = 1000, TTL_S = 900, TTL_MAX_S = 31 * 86400 };
-#define SHIP_AFTER_MAX_MS INT64_C(34560000000) /* 400 days */
 
 /* ---- answers */
 
@@ -37,7 +36,7 @@ static void choice_write(struct json_writer *w, const struct choice *choice, enu
 	json_close_object(w);
 }
 
-/* The lines that an answer is about: those of the op or, of a confirmation or settlement, of its order. */
+/* The lines that an answer is about: the op's or, for a confirmation or settlement, the order's. */
 static size_t lines_told(const struct op *op, const struct line **lines)
 {
 	bool stored = op->kind == OP_CONFIRM || op->kind == OP_SETTLE;
@@ -72,8 +71,8 @@ static void limits_write(struct json_writer *w, const struct op *op)
 	json_close_array(w);
 }
 
-/* Every line that fell short, that names an unknown sku or one of which the customer has to be named, or that the order
- * to be split does not have. */
+/* Every line that is at fault: it fell short, names an unknown sku or one that needs a customer, or is not in the order
+ * that is to be split. */
 static void faults_write(struct json_writer *w, const char *key, const struct op *op, enum outcome why)
 {
 	const struct line *lines;
@@ -131,7 +130,8 @@ static bool is_good(enum outcome outcome)
 	return outcome == OUTCOME_OK || outcome == OUTCOME_REPLAYED;
 }
 
-/* The member that is at fault: the customer who is missing, the order to be replaced where that one is in the way. */
+/* The member that is at fault: the customer that is missing, or the order to be replaced where the fault lies with that
+ * order. */
 static const char *refused_field(const struct op *op, enum outcome outcome)
 {
 	if (outcome == CUSTOMER_REQUIRED)
@@ -151,7 +151,7 @@ static int good_status(const struct op *op)
 	return op_trait(op)->makes && op->outcome == OUTCOME_OK ? 201 : 200;
 }
 
-static void reservation_answer_request(struct request *r)
+void reservation_answer_request(struct request *r)
 {
 	enum outcome outcome = request_outcome(r, 0);
 	struct op   *op = r->ops[0];
@@ -233,7 +233,7 @@ static void read_location(struct json_reader *line, struct op *op, const char *s
 		op_line(op, sku, sku_len, location, len, qty);
 }
 
-/* The lines of a reservation of which one has a member that a plain line has not. */
+/* The lines of a reservation where a line has a member that plain lines have not. */
 static struct op *read_any_lines(struct json_reader *in, const void *element, size_t count, size_t more)
 {
 	const char        *sku = "";
@@ -290,7 +290,7 @@ static struct op *read_lines(struct json_reader *in, enum op_kind kind, size_t m
 	return op;
 }
 
-/* The clock of this machine judges how far ahead the time is: a bound for slips of the pen. */
+/* The clock of this machine judges how far ahead the time is: a bound against typing errors. */
 static int64_t read_ship_after(struct json_reader *in)
 {
 	int64_t ms = 0;
@@ -646,7 +646,7 @@ static void read_order_id(struct request *r, struct json_reader *items, size_t i
 	memcpy(r->ops[i]->id, order_id, len);
 }
 
-/* Each goes to the lane of its own id, where other calls about that order meet it. */
+/* Each order goes to the lane of its own id, as other calls about that order do. */
 static void post_changes(struct request *r, enum op_kind kind)
 {
 	struct json_reader items;

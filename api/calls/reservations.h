@@ -4,6 +4,12 @@
 
 struct request;
 
+#define SHIP_AFTER_MAX_MS INT64_C(34560000000) /* 400 days: no order is told to be shipped later, or held back longer \
+	                                        */
+
+/* The answer of an operation on one order: the order, or its refusal. */
+void reservation_answer_request(struct request *r);
+
 void post_reservation(struct request *r);
 void post_reservations_batch(struct request *r);
 void post_confirm(struct request *r);

@@ -43,7 +43,7 @@ static void call_free(void *arg)
 	free(call);
 }
 
-/* With the task's number where the path has one. */
+/* Makes a call, with the task's number if the path has one. */
 static void *call_new(struct request *r)
 {
 	struct task_call *call;
@@ -63,7 +63,7 @@ static void *call_new(struct request *r)
 
 static const struct job_noun noun = {call_new, call_free};
 
-/* Takes the result of a call on one task, with what the answer says of the task. */
+/* Takes the result of a call on one task, and sets the outcome by the answer. */
 static enum db_result judged(struct task_call *call, enum db_result result)
 {
 	call->job.outcome = call->answer.lease_lost ? LEASE_LOST : OUTCOME_OK;

@@ -20,7 +20,7 @@ struct webhook_call {
 	struct job_call job;
 	/* ---- asked */
 	const struct webhook_options *options;
-	char                          webhook_id[ID_MAX + 1]; /* of a list: the id behind which it begins */
+	char                          webhook_id[ID_MAX + 1]; /* of a list: the id after which it begins */
 	struct webhook                asked;
 	char                          secret[SECRET_SIZE]; /* the new one */
 	char                         *from;                /* a time; NULL: none */
@@ -114,7 +114,7 @@ static void webhook_write(struct json_writer *w, const void *webhook)
 	failures_write(w, h);
 }
 
-/* With the secret where the call has made one. */
+/* Writes the webhook, with its secret if the call has made one. */
 static void one_write(struct json_writer *w, void *arg)
 {
 	const struct webhook_call *call = arg;
@@ -354,7 +354,7 @@ static void attempts_put(struct json_writer *w, void *arg)
 	json_put_string(w, "instance", a->by);
 }
 
-/* The deliverer hears within half a second that somebody asks. */
+/* Looks again until the deliverer has written its attempts: it hears within half a second that they are asked for. */
 static enum onward attempts_onward(void *arg, struct op *op)
 {
 	const struct webhook_call *call = arg;

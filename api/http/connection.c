@@ -45,9 +45,9 @@ struct connection {
 	struct stream         stream;
 	struct http1          http1;  /* the reader of the coming request */
 	struct http1_limits   limits; /* of that request; its call may have lower ones than the service */
-	bool                  heard;  /* its head was judged before its body had come .. */
-	void                 *known;  /* .. and this was found out */
-	struct text           kept; /* bytes of that request, and behind it, while the request is incomplete or waits */
+	bool                  heard;  /* the head was judged before the body had come .. */
+	void                 *known;  /* .. with this finding */
+	struct text           kept; /* bytes of that request, and after it, while the request is incomplete or waits */
 	size_t                read; /* bytes of the request that http1 has read */
 	uint64_t generation;        /* number of this request, over all connections that had this place of the pool */
 	size_t   held;              /* bytes allocated for those kept, as counted in all->bytes */
@@ -56,7 +56,7 @@ struct connection {
 	bool     last;              /* the connection ends with the answer */
 	bool     tcp;               /* the client came by an address, not by a unix socket */
 	bool     serving;           /* requests are being taken out of the bytes that came */
-	void (*left)(void *arg);    /* told when the client leaves before the answer; NULL: nobody is */
+	void (*left)(void *arg);    /* called when the client leaves before the answer; may be NULL */
 	void *left_arg;
 };
 
@@ -162,7 +162,7 @@ static void ended(void *arg)
 	end(connection_cast(arg));
 }
 
-/* A close at once could take the answer away from a client that is still sending (RFC 9112, 9.6). */
+/* Closing at once could take the answer away from a client that is still sending (RFC 9112, 9.6). */
 static void part(struct connection *c)
 {
 	text_fini(&c->kept);
@@ -219,7 +219,8 @@ static void ask(struct connection *c, char *bytes)
 	http1_begin(c);
 }
 
-/* Judges a request once, at the end of its head, while the body is on its way: the body of a stranger takes no room. */
+/* Judges a request once, at the end of its head, while the body is on its way: the body of a caller without rights
+ * takes no room. */
 static bool is_taken(struct connection *c, char *bytes)
 {
 	struct asked asked;
@@ -242,7 +243,7 @@ static void continue_send(struct connection *c)
 	if (!c->http1.continues || c->http1.body > 0)
 		return;
 	c->http1.continues = false;
-	(void)!stream_send(&c->stream, &part, 1); /* the answer goes behind it */
+	(void)!stream_send(&c->stream, &part, 1); /* the answer follows it */
 }
 
 static bool is_ready(const struct connection *c)
@@ -271,7 +272,7 @@ static size_t serve(struct connection *c, char *bytes, size_t len)
 			continue_send(c);
 		} else {
 			ask(c, bytes + done);
-			done = len; /* the rest is a part of that body, or behind it */
+			done = len; /* the rest belongs to that body, or follows it */
 		}
 	}
 	c->serving = false;
@@ -316,7 +317,7 @@ static void serve_new(struct connection *c, char *bytes, size_t len)
 	keep(c);
 }
 
-/* The last growth for a body of a known length goes up to its end, not to twice of what there is. */
+/* For a body of a known length the last growth goes to the end of the body, not to twice the present size. */
 static void room_make(struct connection *c, size_t more)
 {
 	size_t whole = c->http1.state == HTTP1_DATA && c->http1.length > 0 ? c->read + c->http1.left + 1 : 0;
@@ -426,7 +427,7 @@ static void end_those(struct connections *cs, enum connection_state state, int64
 	}
 }
 
-/* Makes a place of the pool free. false: everybody is busy. */
+/* Makes a place of the pool free. false: no connection is idle or slow. */
 static bool make_room(struct connections *cs)
 {
 	int64_t before_ms = clock_ms() - GRACE_MS;
@@ -549,7 +550,7 @@ struct connections *connections_open(struct event_base *base, struct listenings 
 	cs->listen = listen;
 	cs->attention = event_new(base, -1, EV_PERSIST, attend, cs);
 	limits_fit(cs);
-	cs->pool_count = cs->options.connections_max + 1; /* the last place is for the client that is too many */
+	cs->pool_count = cs->options.connections_max + 1; /* the last place is for the client beyond the limit */
 	cs->pool = mem_alloc(cs->pool_count * sizeof(*cs->pool));
 	for (size_t i = 0; i < cs->pool_count; i++) {
 		cs->pool[i].magic = CONNECTION_MAGIC;

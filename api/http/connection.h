@@ -39,7 +39,7 @@ struct asked {
 	bool                last;  /* the connection ends with the answer */
 	bool                tcp;   /* the client came by an address, not by a unix socket */
 	bool                whole; /* the last byte has come */
-	void               *known; /* what `heard` has found out, for `asked`; the callee's */
+	void               *known; /* the finding of `heard`, for `asked`; owned by the callee */
 };
 
 /* Options, zero-initialised but for given ones; copied. */
@@ -58,7 +58,7 @@ struct connection_options {
 	struct tls         *tls; /* NULL: plain text */
 	/* The head of a request came, and a part of its body is still on its way. Returns how many bytes of body are
 	 * taken, with the sizes and ends of chunks; 0: the request is refused whatever the body says, so `asked` is
-	 * called without it, has to answer at once, and the connection ends. */
+	 * called without the body and has to answer at once, and the connection ends. */
 	uint64_t (*heard)(void *arg, struct asked *asked);
 	/* A request came. connection_answer answers it once, at once or later. */
 	void (*asked)(void *arg, const struct asked *asked);
@@ -78,8 +78,8 @@ struct connections *connections_open(struct event_base *base, struct listenings 
 void                connections_free(struct connections *cs); /* closes all */
 /* Ten times a second: closes connections past their deadline, and accepts clients again where that was stopped. */
 void connections_tick(struct connections *cs);
-/* Stops listening: the sockets are closed. `emptied` is called in a later turn of the loop when no client is left, at
- * once where none is there; perhaps more than once. */
+/* Stops listening: the sockets are closed. `emptied` is called in a later turn of the loop when no client is left (if
+ * there is none, in the next turn); perhaps more than once. */
 void connections_last(struct connections *cs, void (*emptied)(void *arg), void *arg);
 /* The number of connections that are sending a request or being sent an answer: a drain waits for them. */
 size_t connections_moving(const struct connections *cs);
@@ -89,8 +89,8 @@ struct connection_metrics {
 };
 struct connection_metrics connections_metrics(const struct connections *cs);
 
-/* `left` is called if the client leaves before its request is answered. A client that has sent more behind the request
- * is not seen leaving. */
+/* `left` is called if the client leaves before its request is answered. The end of a client that has sent more after
+ * the request is not noticed. */
 void connection_watch(struct handle from, void (*left)(void *arg), void *arg);
 /* The address of the client, without its port; "unix" where it came by a unix socket, "-" where it has gone. */
 void connection_client(struct handle from, char *to, size_t size);

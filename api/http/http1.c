@@ -33,7 +33,7 @@ static void malformed(struct http1 *f, const char *detail)
 
 /* ---- words */
 
-/* Keeps bytes of a word. A word that does not fit matters nowhere; its length says so. */
+/* Keeps bytes of a word. A word that does not fit is none of those that matter; word_len says that it was longer. */
 static void word_add(struct http1 *f, const char *bytes, size_t len)
 {
 	size_t room = f->word_len < sizeof(f->word) ? sizeof(f->word) - f->word_len : 0;
@@ -64,7 +64,8 @@ static void go(struct http1 *f, enum http1_state state)
 	f->word_len = 0;
 }
 
-/* Where a byte may stand: in a target; in a header's value (RFC 9110, 5.5); in a token (tchar of RFC 9110, 5.6.2). */
+/* The parts of a head in which a byte may stand: a target; a header's value (RFC 9110, 5.5); a token (tchar of RFC
+ * 9110, 5.6.2). */
 enum { TARGET = 1, TEXT = 2, TOKEN = 4, MARK = TARGET | TEXT, LETTER = TARGET | TEXT | TOKEN };
 static const unsigned char classes[256] = {
 	['\t'] = TEXT,           [' '] = TEXT,         ['!'] = LETTER,         ['"'] = MARK,
@@ -184,7 +185,7 @@ static void in_line_end(struct http1 *f, unsigned char c)
 		malformed(f, "a line ends in CR LF");
 }
 
-/* Behind a head, or behind a trailer. */
+/* The line feed that ends a head or a trailer. */
 static void in_empty_line(struct http1 *f, unsigned char c)
 {
 	if (c != '\n')
@@ -330,7 +331,7 @@ static size_t data_pass(struct http1 *f, size_t len)
 	return len;
 }
 
-/* Passes over the bytes that end nothing in their state, which are most of a head, and keeps those of a word. */
+/* Skips the bytes that do not end their state, which are most of a head, and keeps the bytes of a word. */
 static size_t text_pass(struct http1 *f, const char *bytes, size_t len)
 {
 	static const unsigned char passes[HTTP1_DONE + 1] = {[HTTP1_METHOD] = TOKEN,

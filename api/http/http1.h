@@ -1,5 +1,5 @@
-/* http1.h - a reader of HTTP/1.1: it finds the parts of a request and its end. Another reader, a proxy in front of us,
- * must not see another request than we do.
+/* http1.h - a reader of HTTP/1.1: it finds the parts of a request and its end. Another reader of the same bytes, such
+ * as a proxy in front of the service, must not see another request.
  *
  * A struct http1 follows the bytes of one request as they come and holds them against the grammar of RFC 9112, without
  * the parts of the grammar that are there for old programs only: a bare LF, a folded header, a name with a space, two
@@ -85,8 +85,8 @@ struct http1 {
 
 /* Reads on, up to the end of the request or to a fault. Returns how many bytes were taken. */
 size_t http1_read(struct http1 *f, const char *bytes, size_t len);
-/* The value of a header of a request that is done, without the space around it; NULL: there is none. `bytes` are those
- * of the request; a NUL is written behind the value. */
+/* The value of a header of a request that is done, without the space around it; NULL: there is none. `bytes`: the bytes
+ * of the request; a NUL is written after the value. */
 const char *http1_header(const struct http1 *f, char *bytes, enum header header);
 /* The body of a request that is done, and its length. If it came in chunks they are put together in place: once. */
 char *http1_body(const struct http1 *f, char *bytes, size_t *len);

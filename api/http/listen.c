@@ -45,8 +45,8 @@ static int socket_failed(int fd)
 	return -1;
 }
 
-/* A bound socket does not listen yet: the port stays ours from here on, and nobody waits for an answer while we start.
- */
+/* A bound socket does not listen yet: the port stays ours from here on, and a client that connects while we start is
+ * refused, not left waiting. */
 static int bind_tcp(const struct sockaddr_storage *address)
 {
 	bool      is_4 = address->ss_family == AF_INET;
@@ -60,7 +60,7 @@ static int bind_tcp(const struct sockaddr_storage *address)
 	return socket_failed(fd);
 }
 
-/* A socket is stale, and may be taken away, when nobody listens on it any more. */
+/* A socket is stale, and may be unlinked, when no process listens on it any more. */
 static bool socket_is_stale(const struct sockaddr_un *sun)
 {
 	struct stat st;
@@ -72,7 +72,7 @@ static bool socket_is_stale(const struct sockaddr_un *sun)
 	return stale;
 }
 
-/* The mode of the socket is set before it listens: a user who may write to it may connect. */
+/* The mode is set before the socket listens, as every user with write access may connect. */
 static int bind_unix(const char *path)
 {
 	struct sockaddr_un sun = {.sun_family = AF_UNIX};
@@ -106,9 +106,8 @@ static int cannot_listen(const struct listening *at, char *why, size_t why_size)
 	return in_use(at, error) ? EXIT_UNAVAILABLE : EXIT_CONFIG;
 }
 
-/* The path is tried and left again until listen_start: a socket that does not listen yet looks stale to another
- * process.
- */
+/* The path is tried, and freed again until listen_start: a socket that does not listen yet looks stale to another
+ * process. */
 static int unix_bind(struct listening *at, const char *path, char *why, size_t why_size)
 {
 	int fd;

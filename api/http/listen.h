@@ -1,6 +1,6 @@
-/* listen.h - sockets on which the service listens. All sockets are bound first, so that a wrong address is told before
- * a database is made or started. They listen when the service can answer: a client that connects earlier is refused.
- * Used on the main thread. */
+/* listen.h - sockets on which the service listens. All sockets are bound first, so that a wrong address is reported
+ * before a database is made or started. They listen when the service can answer: a client that connects earlier is
+ * refused. Used on the main thread. */
 #ifndef LISTEN_H
 #define LISTEN_H
 
@@ -29,8 +29,8 @@ struct listenings {
 };
 
 /* Binds each address of a list, divided by commas: ADDR:PORT (without keys loopback addresses) and unix:PATH, a socket
- * of mode 0660 that nobody else uses. EXIT_DONE; EXIT_UNAVAILABLE: another program listens there; EXIT_CONFIG: the
- * address cannot be used. `why` then holds one clear line, and nothing is bound. */
+ * of mode 0660 on which no other program listens. EXIT_DONE; EXIT_UNAVAILABLE: another program listens there;
+ * EXIT_CONFIG: the address cannot be used. `why` then holds one clear line, and nothing is bound. */
 int listen_bind(struct listenings *ls, const char *list, bool keyed, char *why, size_t why_size) MUST_CHECK;
 /* Clients may connect from now on; none is accepted before listen_take. False: another program came first, `why` says
  * which address. */
@@ -39,7 +39,7 @@ bool listen_start(struct listenings *ls, struct event_base *base, char *why, siz
 void listen_take(struct listenings *ls,
                  void (*accepted)(struct evconnlistener *l, int fd, struct sockaddr *address, int len, void *arg),
                  void *arg);
-void listen_accept(struct listenings *ls, bool on); /* at all addresses; none of them has a place when it is off */
+void listen_accept(struct listenings *ls, bool on); /* at all addresses; off: the pool has no place for a client */
 void listen_stop(struct listenings *ls);            /* closes the sockets */
 void listen_end(struct listenings *ls);             /* closes the sockets and unlinks paths, whatever was begun */
 

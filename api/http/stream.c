@@ -38,8 +38,8 @@ static bool plain_is_over(int fd)
 	return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
 }
 
-/* The socket stays with epoll until bytes come that nobody wants: answers are quicker than the next request, and a call
- * of epoll_ctl costs as much as a read. */
+/* The socket stays with epoll until bytes come that are not wanted. Most answers are quicker than the next request, and
+ * a call of epoll_ctl costs as much as a read. */
 static void plain_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct stream *s = stream_cast(arg);
@@ -84,7 +84,7 @@ static void plain_writable(evutil_socket_t fd, short what, void *arg)
 	s->calls->taken(s->arg);
 }
 
-/* The bytes behind the first `sent` wait until the socket takes them. */
+/* Keeps the bytes after the first `sent`, until the socket takes them. */
 static void plain_keep(struct stream *s, const struct iovec *parts, int count, size_t sent)
 {
 	for (int i = 0; i < count; i++) {
@@ -218,7 +218,7 @@ void stream_heed(struct stream *s)
 {
 	s->heeded = true;
 	if (s->tls)
-		bufferevent_enable(s->tls, EV_READ); /* what comes stays there, up to the watermark */
+		bufferevent_enable(s->tls, EV_READ); /* bytes stay in the bufferevent, up to its watermark */
 	else if (!s->watched)
 		s->watched = event_add(&s->readable, NULL) == 0;
 }

@@ -1,7 +1,7 @@
 /* stream.h - the socket of a client, plain or TLS: bytes that come, and bytes that are to go.
  *
  * Most requests come in one piece and most answers fit the socket's buffer. So a plain socket is read into one piece of
- * memory that all share, and written to at once; nothing is kept, and epoll is told nothing anew. TLS goes through
+ * memory that all share, and written to at once; nothing is kept, and epoll_ctl is not called again. TLS goes through
  * libevent's bufferevent. One thread: the loop's. */
 #ifndef STREAM_H
 #define STREAM_H
@@ -31,7 +31,7 @@ struct stream {
 	bool                       open;
 	bool                       wanted;  /* bytes may come */
 	bool                       watched; /* epoll looks for them */
-	bool                       heeded;  /* the end is told although no bytes are wanted */
+	bool                       heeded;  /* `ended` is called although no bytes are wanted */
 	struct bufferevent        *tls;     /* NULL: plain */
 	struct event               readable, writable;
 	struct text                unsent; /* bytes to go, from `sent` on */
@@ -45,14 +45,14 @@ void stream_open(struct stream *s, struct event_base *base, int fd, struct tls *
                  void *arg);
 void stream_close(struct stream *s); /* closes at once, whatever is unsent */
 void stream_want(struct stream *s, bool wanted);
-/* `ended` is called at the end although no bytes are wanted, until stream_want, unless bytes stand before it. */
+/* `ended` is called at the end although no bytes are wanted, until stream_want, unless unread bytes come before it. */
 void stream_heed(struct stream *s);
-/* Sends the parts, one behind the other, behind the unsent bytes. True: all is gone. False: `taken` follows when all is
+/* Sends the parts, one after the other, after the unsent bytes. True: all is gone. False: `taken` follows when all is
  * gone, or `ended`. The parts stay the caller's. */
 bool stream_send(struct stream *s, const struct iovec *parts, int count) MUST_CHECK;
 /* The number of bytes that wait to be sent. */
 size_t stream_unsent(const struct stream *s);
-/* Ends the sending side: the other side is told. */
+/* Ends the sending side; the client sees the end. */
 void stream_finish(struct stream *s);
 
 #endif

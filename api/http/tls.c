@@ -29,7 +29,7 @@ struct tls {
 
 /* ---- a connection */
 
-/* The connection then meets the end of its stream, and is closed as if the client had gone. */
+/* Ends the stream of a handshake that takes too long: the connection is closed as if the client had gone. */
 static void handshake_late(evutil_socket_t fd, short what, void *ssl)
 {
 	(void)fd, (void)what;
@@ -70,7 +70,7 @@ struct bufferevent *tls_bufferevent(struct event_base *base, int fd, struct tls 
 	struct bufferevent *bev;
 
 	if (!ssl || SSL_set_fd(ssl, fd) != 1 || SSL_set_ex_data(ssl, deadline_index(), deadline) != 1)
-		mem_end(); /* OpenSSL refuses these for want of memory only */
+		mem_end(); /* OpenSSL fails here only when it lacks memory */
 	event_add(deadline, &(struct timeval){HANDSHAKE_S, 0});
 	bev = bufferevent_openssl_socket_new(base, fd, ssl, BUFFEREVENT_SSL_ACCEPTING, BEV_OPT_CLOSE_ON_FREE);
 	assert(bev);
@@ -101,7 +101,7 @@ static int protocol_choose(SSL *ssl, const unsigned char **out, unsigned char *o
 	               : SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
-/* No passphrase: nobody is there to type one. */
+/* A key with a passphrase is refused: a service has no user to type it. */
 static int no_passphrase(char *to, int size, int writing, void *arg)
 {
 	(void)to, (void)size, (void)writing, (void)arg;
@@ -150,7 +150,7 @@ static SSL_CTX *context_new(void)
 	return context;
 }
 
-/* The key first: a certificate that does not fit it is taken, and noticed by the check. */
+/* Reads the key first: a certificate that does not fit the key is accepted then, and found by the check. */
 static bool files_read(SSL_CTX *context, const struct tls *t, char *why, size_t why_size)
 {
 	if (SSL_CTX_use_PrivateKey_file(context, t->key_file, SSL_FILETYPE_PEM) != 1)

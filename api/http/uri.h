@@ -10,9 +10,9 @@ bool host_is_known(const char *host, const char *names);
 /* Takes the target of a request apart, in place: *path begins with a slash unless it can be no path of ours, *query is
  * NULL without a query. A target may name a host, as proxies get it (RFC 9112, 3.2.2): the host does not matter. */
 void target_split(char *target, char **path, char **query);
-enum { PATH_CODES = 2 }; /* that a path may name */
+enum { PATH_CODES = 2 }; /* number of codes that a path may name */
 struct path_code {
-	const char *at; /* in the path; NULL: the pattern has no such one */
+	const char *at; /* in the path; NULL: the pattern has fewer codes */
 	size_t      len;
 };
 /* True: `path` fits `pattern`, in which each {..} is one segment that is not empty: a code, as it stands there. */
@@ -30,8 +30,8 @@ struct query_string {
 	const char *name[QUERY_MAX], *value[QUERY_MAX];
 	bool        used[QUERY_MAX];
 };
-/* Takes a query apart, in place. false: too many, a bad escape, or a name that stands there twice; *wrong is its name,
- * or "". */
+/* Takes a query apart, in place. false: too many parameters, a bad escape, or a name that occurs twice; *wrong: the
+ * name at fault, or "". */
 bool query_parse(struct query_string *q, char *query, const char **wrong) MUST_CHECK;
 
 #endif

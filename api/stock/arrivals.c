@@ -1,5 +1,5 @@
 /* arrivals.c - see arrivals.h. The hand-out goes on in short operations, between which other calls of the background
- * have their turns; whatever becomes of it, the arrival is booked, and every service hands it out. */
+ * have their turns; if it fails here, the arrival is booked all the same, and every service hands it out. */
 #include "api/stock/arrivals.h"
 #include "api/request.h"
 #include "engine/base/clock.h"
@@ -18,7 +18,7 @@ struct arrival_call {
 	int64_t until_ms; /* no turn begins later */
 	/* ---- of the operation that hands out */
 	bool             more;
-	struct movement *movement; /* as it is behind it */
+	struct movement *movement; /* as it is after the hand-out */
 };
 
 static void call_free(void *arg)

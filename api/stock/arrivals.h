@@ -6,7 +6,7 @@
 
 struct request;
 
-/* The request's one operation has booked an arrival. `reply` answers with it later, as it is then. */
+/* The request's one operation has booked an arrival. `reply` answers later, with the movement as it is then. */
 void arrival_wait(struct request *r, void (*reply)(struct request *r, const struct op *op, enum outcome outcome));
 
 #endif

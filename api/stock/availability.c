@@ -22,11 +22,11 @@ struct basket {
 	size_t      id_len;
 };
 
-/* What a call keeps until its answer: r->more, one allocation. */
+/* The data that a call keeps until its answer: r->more, one allocation. */
 struct availability {
 	struct within      within;
 	size_t             baskets, lines;
-	struct basket     *basket; /* behind the lines */
+	struct basket     *basket; /* stored after the lines */
 	struct basket_line line[]; /* by basket, then by sku */
 };
 
@@ -106,7 +106,7 @@ static void items_write(struct json_writer *w, void *arg)
 	json_close_array(w);
 }
 
-/* One basket, whose lines are given; `available` by line of the operation, -1 where the sku is unknown. */
+/* Writes a basket with these lines. `available` is by line of the operation; -1: the sku is unknown. */
 static void basket_write(struct json_writer *w, const char *id, const struct basket_line *lines, size_t count,
                          const int64_t *available)
 {
@@ -279,7 +279,7 @@ static struct op *skus_number(struct json_reader *in, struct availability *a)
 	return op;
 }
 
-/* *size: bytes of what it returns. */
+/* *size: bytes of the returned allocation. */
 static struct availability *read_baskets(struct json_reader *in, size_t *size)
 {
 	const void          *first, *element;

@@ -1,4 +1,4 @@
-/* availability.h - what skus have, over all locations or over some, and how often a basket can be had. */
+/* availability.h - the units of skus, over all locations or over some, and how often a basket can be had. */
 #ifndef AVAILABILITY_H
 #define AVAILABILITY_H
 
@@ -11,7 +11,7 @@ struct within {
 	size_t count;
 	char   code[CHOICE_MAX][LOCATION_MAX + 1];
 };
-/* What a sku has: for sale and promised; in the house, but not for sale; not in the house yet. */
+/* The units of a sku: for sale and promised; in the house, but not for sale; not in the house yet. */
 struct sum {
 	int64_t available, reserved, aside;
 	int64_t incoming, incoming_reserved;

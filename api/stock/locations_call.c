@@ -12,7 +12,7 @@
 struct location_call {
 	struct job_call job;
 	/* ---- asked */
-	char                 code[LOCATION_MAX + 1]; /* of a list: the code behind which it begins */
+	char                 code[LOCATION_MAX + 1]; /* of a list: the code after which it begins */
 	struct location_wish wish;
 	/* ---- answered */
 	struct location_row  location;
@@ -57,7 +57,7 @@ static void one_write(struct json_writer *w, void *arg)
 
 /* ---- made, or given another kind */
 
-/* The words in the order of their numbers; behind the last one is NULL. */
+/* The words in the order of their numbers; after the last one is NULL. */
 static void read_put(struct json_reader *in, void *arg)
 {
 	static const char *const kinds[LOCATION_KINDS] = {

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* PICK_MS: no pick begins later. TURN_MS: as long as others of the background wait. */
+/* PICK_MS: no pick begins later. TURN_MS: no turn takes longer while other work of the background waits. */
 enum { PICK_MS = 6000, TURN_MS = 250 };
 
 struct loss_call {
@@ -37,7 +37,7 @@ static enum db_result call_run(struct db *db, struct catalogue *c, void *arg)
 
 static void pick(struct request *r, struct loss_call *call);
 
-/* The movement is tried anew, with those who may lose units. */
+/* Tries the movement again, now with the orders that may lose units. */
 static void movement_retry(struct request *r, struct loss_call *call)
 {
 	struct op *movement = call->movement;
@@ -52,7 +52,7 @@ static void picked(struct request *r)
 	struct op        *op = r->ops[0];
 	struct loss_call *call = op->job.arg;
 
-	if (request_outcome(r, 0) != OUTCOME_OK) { /* nothing was done, whatever the pick still does */
+	if (request_outcome(r, 0) != OUTCOME_OK) { /* the movement has done nothing, whatever the pick still does */
 		reply_refused(r, op->ended ? op->outcome : BUSY, NULL, NULL);
 		return;
 	}

@@ -50,7 +50,7 @@ static bool names_lines(enum outcome outcome)
 	       outcome == WRONG_KIND || outcome == LIMIT || outcome == LOSES_TOO_MANY || outcome == UNKNOWN_LOCATION;
 }
 
-/* Nothing says where the orders that lose units of this line would wait. */
+/* True: the line may take units from orders, and names no location at which these would wait. */
 static bool waits_nowhere(const struct line *line)
 {
 	return line->loss && !line->loss->to && !line->loss->to_code[0];
@@ -69,7 +69,7 @@ static void line_write(struct json_writer *w, const struct op *op, const struct 
 	const struct loss *loss = line->loss;
 
 	json_put_string(w, "sku", line->sku_code);
-	if (op->outcome == OVER_RETURNED) { /* of all locations */
+	if (op->outcome == OVER_RETURNED) { /* counts over all locations */
 		json_put_int(w, "requested", line->granted);
 		json_put_int(w, "settled", line->available);
 		json_put_int(w, "returned", line->returned);
@@ -131,7 +131,8 @@ static void moved_write(struct json_writer *w, void *arg)
 	movement_json(w, ((struct op *)arg)->move.movement);
 }
 
-/* A count of a time that may not be, or orders that would wait nowhere. */
+/* Answers 400: the time of a count is out of range, or a line takes units from orders and names no location for
+ * them. */
 static void reply_malformed(struct request *r, const struct op *op)
 {
 	char   field[32];
@@ -190,7 +191,7 @@ static const enum movement_kind kind_of[] = {
 #undef X
 };
 
-/* True: promised units go, too, where too little is left. */
+/* True: the line takes promised units, too, if too few others are left. */
 static bool read_loss(struct json_reader *line, const char **to, size_t *to_len)
 {
 	static const char *const words[] = {"backorder", NULL};
@@ -317,7 +318,7 @@ static struct op *read_movement(struct json_reader *in)
 	return NULL;
 }
 
-/* What a return names is an order's, so whoever has orders may bring its units back. */
+/* A return that names its order brings back units of that order, so callers for orders may book it. */
 void post_movement(struct request *r)
 {
 	struct json_reader in;

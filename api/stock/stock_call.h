@@ -17,9 +17,9 @@ void put_sku(struct request *r);
 
 /* A movement of this kind with room for `count` lines, and for `more` bytes of text. */
 struct op *movement_new(enum movement_kind kind, size_t count, size_t more) MUST_CHECK;
-/* True: line `i` of a refused movement is why; of a transfer between locations of the wrong kinds, transfer `i`. */
+/* True: the movement was refused for its line `i`, or for transfer `i` if the ends of a transfer are wrong. */
 bool movement_faulty(const struct op *op, size_t i);
-/* Its members in the answer. */
+/* Writes the members of that line or transfer in the answer. */
 void movement_fault_write(struct json_writer *w, const struct op *op, size_t i);
 
 #endif

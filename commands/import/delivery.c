@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* OTHERS_MAX: bytes of names of columns that are told. */
+/* OTHERS_MAX: bytes of names of skipped columns in a message. */
 enum { FIELD_MAX = 256, OTHERS_MAX = 400, KEY_BYTES = 16, KEYS_MIN = 64 };
 
-/* X(column, traits of kinds that have it, of those that have it not, of those whose header must name it) */
+/* X(column, traits of kinds that have it, of kinds that lack it, of kinds with a header that must name it) */
 #define COLUMNS                                 \
 	X(sku, LISTED, 0, LISTED)               \
 	X(qty, LISTED, COUNTED, LISTED)         \
@@ -51,14 +51,14 @@ struct delivery {
 	int64_t     line, row_line; /* the line being read, from 1; the line on which its row began */
 	bool        row_open;
 	size_t      column, columns, header_max;
-	int        *header; /* what each column holds, an enum field */
+	int        *header; /* an enum field for each column of the file */
 	char        field[FIELDS][FIELD_MAX];
 	bool        row_empty, too_long;
-	bool        headed, unheaded; /* the first row was read; it does not name the columns of its kind once each */
-	int         strange;          /* a column that it names and that only other kinds have; FIELD_OTHER: none */
-	bool        tells;            /* columns that are passed over are told */
-	int         named[FIELDS];    /* how many columns hold it */
-	struct text others;           /* names of the columns that are passed over */
+	bool        headed, unheaded; /* the first row was read; true: it does not name each column of its kind once */
+	int         strange;          /* a column in the first row that only other kinds have; FIELD_OTHER: none */
+	bool        tells;            /* true: a message names the skipped columns */
+	int         named[FIELDS];    /* number of columns that hold the field */
+	struct text others;           /* names of the skipped columns */
 	unsigned char (*keys)[KEY_BYTES]; /* hashes of skus and locations; zeros: a free place */
 	size_t keys_count, keys_max;
 };
@@ -100,7 +100,7 @@ static void keys_grow(struct delivery *d)
 	free(old);
 }
 
-/* False: it was there. */
+/* False: the sku and location were there already. */
 static bool key_add(struct delivery *d, const char *sku, const char *location)
 {
 	static const uint8_t none[KEY_BYTES];
@@ -119,7 +119,7 @@ static bool key_add(struct delivery *d, const char *sku, const char *location)
 	return true;
 }
 
-/* Both locations of a row are noted, whether one was there or not. True: one was. */
+/* Notes both locations of a row. True: one of them was there already. */
 static bool keys_note(struct delivery *d, const struct delivery_row *row)
 {
 	bool first = key_add(d, row->sku, row->location ? row->location : "main");
@@ -127,7 +127,8 @@ static bool keys_note(struct delivery *d, const struct delivery_row *row)
 	return (row->to && !key_add(d, row->sku, row->to)) || !first;
 }
 
-/* Rows apply one after the other where they meet; a count stands once in its file. */
+/* Rows that share a sku and location apply one after the other, so a row that meets an earlier one begins a new set of
+ * keys. A count may stand only once in a file. */
 static void row_note(struct delivery *d, struct delivery_row *row, char *wrong, size_t size)
 {
 	row->again = keys_note(d, row);
@@ -155,7 +156,7 @@ static bool int_read(const char *text, int64_t min, int64_t max, int64_t *value)
 	return *value >= min && *value <= max;
 }
 
-/* What is given has to be a code; an empty field that need not be named gives none. */
+/* Takes a code. An empty field gives NULL, if the header need not name its column. */
 static bool code_take(const struct delivery *d, int what, size_t max, const char **code, char *wrong, size_t size)
 {
 	const char *text = d->field[what];
@@ -232,7 +233,8 @@ static bool units_take(const struct delivery *d, struct delivery_row *row, char 
 	return row->qty != 0;
 }
 
-/* Receipts may name a sku and location as often as they like. */
+/* Checks a row and gives it to `each`. Receipts may name a sku and location any number of times, so their rows are not
+ * noted. */
 static void row_take(struct delivery *d)
 {
 	struct delivery_row row = {.line = d->row_line, .expected = -1};
@@ -251,7 +253,7 @@ static void row_take(struct delivery *d)
 	d->each(d->arg, &row);
 }
 
-/* Notes the name of a column that is passed over; what does not print shows as a question mark. */
+/* Notes the name of a skipped column; a byte that cannot be printed shows as a question mark. */
 static void other_add(struct delivery *d, const char *name, size_t len)
 {
 	if (len == 0 || d->others.len > OTHERS_MAX)
@@ -313,7 +315,7 @@ static void header_end(struct delivery *d)
 		say("%s: these columns are passed over: %s", d->file, d->others.data);
 }
 
-/* The columns that the header must name, in words. */
+/* Adds the columns that the header must name, in words. */
 static void needed_add(const struct delivery *d, struct text *t)
 {
 	int left = 0;
@@ -328,7 +330,7 @@ static void needed_add(const struct delivery *d, struct text *t)
 		}
 }
 
-/* The kinds of movements that have a column, in words. */
+/* Adds the kinds of movements that have a column, in words. */
 static void kinds_add(int what, struct text *t)
 {
 	const char *before = "";

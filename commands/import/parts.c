@@ -20,7 +20,7 @@ enum { PART_ROWS = 1000, FLYING_MAX = 16, PICK_MS = 1000 };
 enum row_is { WAITS, FOUND, REFUSED };
 
 struct row {
-	struct delivery_row said; /* its texts stand below */
+	struct delivery_row said; /* its texts point to the arrays below */
 	char                sku[SKU_MAX + 1], location[LOCATION_MAX + 1], to[LOCATION_MAX + 1];
 	char                waits_at[LOCATION_MAX + 1];
 	enum row_is         is;
@@ -29,12 +29,12 @@ struct row {
 struct part {
 	struct parts *parts;
 	struct part  *next;
-	unsigned      number, attempt; /* the attempt is told from 2 on */
+	unsigned      number, attempt; /* the id has the attempt from 2 on */
 	size_t        count;
-	/* ---- orders that lose units by its movement are picked */
-	struct op       *losing; /* the movement; NULL: none is tried anew */
+	/* ---- while orders are picked that lose units by the movement */
+	struct op       *losing; /* the movement to try again; NULL: none */
 	struct loss_pick pick;
-	bool             more; /* the pick is not at its end */
+	bool             more; /* true: the pick is not at its end */
 	struct row       rows[PART_ROWS];
 };
 
@@ -64,7 +64,7 @@ static void row_add(struct op *op, const struct row *row)
 		op_lose(op, row->said.waits_at ? row->waits_at : NULL, strlen(row->waits_at));
 }
 
-/* The movement of those rows of a part that are so, of which there is one at least. */
+/* Makes a movement of the rows of a part that are `is`, at least one. */
 static struct op *movement_of(const struct part *part, enum row_is is)
 {
 	struct op *op = movement_new(part->parts->kind, rows_that(part, is), 0);
@@ -107,7 +107,8 @@ static void part_free(struct part *part)
 	free(part);
 }
 
-/* Behind the others of the list. No `done` starts an operation: whoever runs the loop does. */
+/* Adds the part at the end of the list. The `done` functions start no operation: the runner of the loop does
+ * (parts_wait). */
 static void part_put(struct part **list, struct part *part)
 {
 	while (*list)
@@ -143,7 +144,7 @@ static bool row_is_at(const struct row *row, const char *sku, const char *locati
 	return strcmp(own, location) == 0 || (row->said.to && strcmp(row->to, location) == 0);
 }
 
-/* The rows in question are those that wait, and stand at one location of the sku, or between two. */
+/* Marks the rows that wait and stand at this location of the sku or, with `to`, between the two. Returns how many. */
 static size_t rows_mark(struct part *part, enum row_is is, const char *sku, const char *location, const char *to,
                         const char *why)
 {
@@ -178,7 +179,7 @@ static size_t fault_mark(struct part *part, const struct op *op, const char *sku
 	return count;
 }
 
-/* Tells and leaves out the rows for which a movement was refused. Returns how many. */
+/* Names and leaves out the rows for which a movement was refused. Returns how many. */
 static size_t faults_mark(struct part *part, const struct op *op)
 {
 	size_t count = 0;
@@ -223,8 +224,8 @@ static void part_done(void *arg, struct op *op)
 	op_free(op);
 }
 
-/* Rows stand in the movement that was found where it has their locations, and is what they make: the fingerprint tells.
- */
+/* Marks the rows that the found movement has by their skus and locations. True: the movement consists of these rows, by
+ * the fingerprint. */
 static bool rows_found(struct part *part, const struct movement *m)
 {
 	struct op *op;
@@ -243,7 +244,7 @@ static bool rows_found(struct part *part, const struct movement *m)
 	return same;
 }
 
-/* Rows that stand in a movement of the part leave it; the rest goes under the next id. */
+/* The id was used already: rows that stand in its movement leave the part, and the rest goes under the next id. */
 static void found_done(void *arg, struct op *op)
 {
 	struct part *part = arg;
@@ -286,7 +287,7 @@ static void pick_done(void *arg, struct op *op)
 	op_free(op);
 }
 
-/* Orders are picked, or they are and the movement is tried with them. */
+/* Picks orders that lose units or, when they are picked, tries the movement with them. */
 static void part_lose(struct part *part)
 {
 	struct op *op = part->losing;
@@ -356,7 +357,7 @@ void parts_row(struct parts *p, const struct delivery_row *said)
 {
 	struct row *row;
 
-	if (said->again) { /* a part that is sent once more would come behind those that it meets */
+	if (said->again) { /* a part that is sent once more would come after the parts that it meets */
 		part_send(p);
 		parts_wait(p, 0);
 	}

@@ -1,4 +1,4 @@
-/* bar.c - see bar.h. A line of the log or a message wipes the bar away first, and it is drawn anew below. */
+/* bar.c - see bar.h. A line of the log or a message wipes the bar away first, and the bar is drawn again below it. */
 #include "commands/terminal/bar.h"
 #include "commands/terminal/terminal.h"
 #include "engine/base/clock.h"
@@ -49,7 +49,7 @@ void bar_of_table(struct db *db, const char *word, const char *table)
 	bar_begin(word, about);
 }
 
-/* The filled part in colour, where there are colours. */
+/* The filled part is in colour, if the terminal has colours. */
 static void cells_put(struct text *to, int64_t filled)
 {
 	bool paints = terminal_paints(STDERR_FILENO);
@@ -71,7 +71,7 @@ void bar_set(int64_t done)
 	if (!bar.word || !clock_due(&bar.due_ms, PAUSE_MS))
 		return;
 	if (done > bar.about)
-		bar.about = 0; /* it was a guess */
+		bar.about = 0; /* the number was a guess, and too low */
 	share = bar.about > 0 ? done * 100 / bar.about : 0;
 	text_format(&line, WIPE "%s", bar.word);
 	if (bar.about > 0) {

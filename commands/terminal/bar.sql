@@ -1,4 +1,4 @@
--- How far a command is.
+-- The progress of a command.
 
 -- name: table_rows_about
 -- How many rows a table of ours has, as InnoDB guesses: for a bar. Opens that table alone.

@@ -1,4 +1,4 @@
-/* stats_watch.c - see stats_watch.h. A database that is away is waited for. */
+/* stats_watch.c - see stats_watch.h. It waits for a database that is away. */
 #include "commands/terminal/stats_watch.h"
 #include "commands/terminal/terminal.h"
 #include "engine/base/clock.h"
@@ -16,7 +16,7 @@ enum { FIGURES_MAX = 64, LINES_MAX = 40, LINE_SIZE = 52, NARROW = 40, RATE_SIZE 
 
 static const int64_t NARROW_MOST = 9999999999;
 
-/* Groups, each from a figure on; the right column, where there are two, begins with the third. */
+/* Groups, each from a figure on. If there are two columns, the right one begins with the third group. */
 static const struct {
 	const char *first, *title;
 } groups[] = {{"skus", "stock"},
@@ -31,7 +31,7 @@ struct figure {
 	int64_t n;
 };
 
-/* One look, and the one before it. */
+/* The figures of one look. */
 struct look {
 	struct figure figures[FIGURES_MAX];
 	size_t        count;
@@ -47,7 +47,7 @@ struct lines {
 	unsigned rows; /* of the screen; 0: all that there are */
 };
 
-/* A screen has room for so much. */
+/* Begins lines; a screen has a width and a number of rows. */
 static void lines_begin(struct lines *to, bool screen)
 {
 	int width;
@@ -81,7 +81,7 @@ static PRINTF(3, 4) void line_add(struct lines *to, int column, const char *form
 	va_end(ap);
 }
 
-/* What a figure has grown or fallen by in a second; in a narrow column in 7 characters at most. */
+/* Writes the change of a figure in a second; in a narrow column in at most 7 characters. */
 static void rate_write(char rate[RATE_SIZE], double a_second, bool narrow)
 {
 	static const char units[] = "kMGTPE";
@@ -96,7 +96,7 @@ static void rate_write(char rate[RATE_SIZE], double a_second, bool narrow)
 	snprintf(rate, RATE_SIZE, "%+.0f%c/s", a_second, units[unit]);
 }
 
-/* A figure, and how fast it changes; an age does not. */
+/* Adds a line with a figure and its change in a second. An age has no change. */
 static void figure_line(struct lines *to, int column, const char *name, int64_t n, int64_t before, int64_t passed_ms)
 {
 	size_t len = strlen(name);
@@ -142,8 +142,8 @@ static void lines_make(struct lines *to, const struct look *l, const struct look
 	}
 }
 
-/* A line of the picture or of the block, the right column `width` behind the left one. Titles, which begin at the edge,
- * are bold where there are colours. */
+/* A line of the picture or of the block, the right column `width` after the left one. Titles, which begin at the edge,
+ * are bold if the terminal has colours. */
 static void line_put(const char *left, const char *right, int width, bool screen)
 {
 	bool title = *left && *left != ' ' && screen && terminal_paints(STDOUT_FILENO);
@@ -176,7 +176,7 @@ static void picture_put(const struct lines *lines, const char *title)
 	printf("%s", screen ? "\033[J" : "\n");
 }
 
-/* One look. The figures stay those of the look before where the database does not answer. */
+/* Takes a look. False: the database does not answer, and the figures stay as they were. */
 static bool look_take(struct db *db, struct look *l, struct census *counts)
 {
 	if ((!db_connected(db) && !db_connect(db)) || !census_read(db, false, counts))

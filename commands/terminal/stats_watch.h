@@ -4,8 +4,8 @@
 
 #include "engine/db/db.h"
 
-/* Every so many seconds, until q or a signal: a picture on a terminal, otherwise a block each time, which `print` puts
- * on stdout where it is not NULL (JSON). EXIT_DONE, or EXIT_UNAVAILABLE where the schema became another one. */
+/* Every every_s seconds, until q or a signal: draws a picture on a terminal, otherwise prints a block; `print` (not
+ * NULL for JSON) prints it. EXIT_DONE, or EXIT_UNAVAILABLE if the schema was changed meanwhile. */
 struct census;
 int stats_watch(struct db *db, int64_t every_s, void (*print)(const struct census *counts));
 

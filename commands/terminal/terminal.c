@@ -60,8 +60,8 @@ size_t terminal_text(struct text *to, const char *from)
 
 static struct {
 	bool                  screen; /* a picture was asked for */
-	volatile sig_atomic_t taken;  /* the terminal is as pictures want it */
-	volatile sig_atomic_t ends;   /* a signal wants an end */
+	volatile sig_atomic_t taken;  /* the terminal is set for pictures */
+	volatile sig_atomic_t ends;   /* a signal to end has come */
 	struct termios        before;
 	int                   woken; /* eventfd: a signal came */
 } picture = {.woken = -1};
@@ -101,10 +101,10 @@ static void at_end(int sig)
 	}
 	picture.ends = 1;
 	if (write(picture.woken, &one, sizeof(one)) < 0)
-		return; /* it is full: somebody wakes */
+		return; /* the eventfd is full, so the waiter wakes anyway */
 }
 
-/* A fault, an assertion: the process ends when the handler has returned, whose signal is no longer handled. */
+/* After a fault or an assertion: SA_RESETHAND has removed the handler, so the process ends when it returns. */
 static void at_crash(int sig)
 {
 	terminal_leave();
@@ -116,7 +116,7 @@ static void at_stop(int sig)
 	(void)sig;
 	terminal_leave();
 	kill(getpid(), SIGSTOP);
-	picture_take(); /* it goes on */
+	picture_take(); /* the process was continued */
 }
 
 static void handle(int sig, void (*act)(int sig), int flags)
@@ -135,7 +135,7 @@ void terminal_enter(bool screen)
 	picture.screen = screen && tcgetattr(STDIN_FILENO, &picture.before) == 0;
 	for (size_t i = 0; i < LENGTH(ends); i++)
 		handle(ends[i], at_end, SA_RESTART);
-	handle(SIGPIPE, SIG_IGN, 0); /* whoever reads has gone: the next write says so */
+	handle(SIGPIPE, SIG_IGN, 0); /* if the reader has gone, the next write fails */
 	if (!picture.screen)
 		return;
 	for (size_t i = 0; i < LENGTH(crashes); i++)
@@ -145,7 +145,7 @@ void terminal_enter(bool screen)
 	picture_take();
 }
 
-/* True: q was typed, or nobody is there to type any more. */
+/* True: q was typed, or stdin has ended. */
 static bool key_read(void)
 {
 	char    keys[64];

@@ -1,5 +1,5 @@
-/* terminal.h - what a command may do on a terminal, and only there: size, colour, a picture that is drawn again and
- * again. Main thread. */
+/* terminal.h - functions of a command for a terminal only: size, colour, a picture that is drawn again and again. Main
+ * thread. */
 #ifndef TERMINAL_H
 #define TERMINAL_H
 
@@ -7,7 +7,7 @@
 
 bool     terminal_is(int fd);                    /* a terminal that knows escapes */
 bool     terminal_paints(int fd);                /* with colours: not with NO_COLOR (no-color.org) */
-unsigned terminal_width(int fd, unsigned *rows); /* columns; 80 and 24 rows where nobody knows */
+unsigned terminal_width(int fd, unsigned *rows); /* columns; 80, and 24 rows, if unknown */
 /* Adds the text as a terminal may have it: control characters and those that turn the direction of writing stand as
  * escapes. Returns the columns that it takes. */
 size_t terminal_text(struct text *to, const char *from);

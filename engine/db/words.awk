@@ -8,7 +8,7 @@ FILENAME ~ /\.def$/ {
 	list = FILENAME
 	sub(/.*\//, "", list)
 	sub(/\.def$/, "", list)
-	if (/^(X|OWN)\([A-Z_]+, *[0-9]+, *"[a-z]+"/) {
+	if (/^(X|OWN)\([A-Z_]+, *[0-9]+, *"[a-z_]+"/) {
 		split($0, part, /[(,"][ "]*/)
 		word["{" part[4] "}"] = part[3]
 		piece_add("{" list "}", "'" part[4] "'")

@@ -240,12 +240,15 @@ static enum outcome reserve_decide(struct batch *b, struct op *op)
 	return OUTCOME_OK;
 }
 
-/* May the units of an order in this state leave the stock by its id? */
+/* May the units of an order in this state leave the stock by its id? No part of an order that is held back may. */
 static enum outcome settled_decide(const struct op *op, enum reservation_state state)
 {
 	if (state != CONFIRMED && state != BURIED)
 		return state_outcome(state);
-	return op->claim && !op->change.force ? IS_CLAIMED : OUTCOME_OK;
+	if (op->claim && !op->change.force)
+		return IS_CLAIMED;
+	return reservation_on_hold(op_changes(op)) && (op->kind == OP_SPLIT || !op->change.force) ? IS_ON_HOLD
+	                                                                                          : OUTCOME_OK;
 }
 
 /* Which units the first reservation has of each line, and in which slot. */
@@ -491,6 +494,40 @@ static enum outcome settle_decide(struct batch *b, struct op *op)
 	return out == OUTCOME_OK ? waits_decide(op->found->lines, op->found->lines_count) : out;
 }
 
+/* The end of a hold and its reason are as the operation says, or a repeat of this call finds them so. */
+static bool is_held_so(const struct reservation *f, const struct change *change)
+{
+	bool ends = f->hold_until == change->hold_until ||
+	            !(hold_has_end(f->hold_until) || hold_has_end(change->hold_until));
+
+	return reservation_on_hold(f) && ends && texts_equal(f->hold_reason, change->reason);
+}
+
+static enum outcome on_hold_decide(struct batch *b, struct op *op)
+{
+	const struct reservation *f = op->found;
+
+	(void)b;
+	if (!f)
+		return NO_ORDER;
+	if (!reservation_is_live(reservation_reads(f)))
+		return state_outcome(reservation_reads(f));
+	if (is_held_so(f, &op->change))
+		return OUTCOME_REPLAYED;
+	return op->claim ? IS_CLAIMED : OUTCOME_OK;
+}
+
+/* An order that has ended is not held back any more, whoever asks for it again. */
+static enum outcome off_hold_decide(struct batch *b, struct op *op)
+{
+	const struct reservation *f = op->found;
+
+	(void)b;
+	if (!f)
+		return NO_ORDER;
+	return reservation_is_live(reservation_reads(f)) && reservation_on_hold(f) ? OUTCOME_OK : OUTCOME_REPLAYED;
+}
+
 static enum outcome (*const decisions[OP_KINDS])(struct batch *b, struct op *op) = {
 #define ASKED(kind, ...)
 #define LANE(kind, noun, ...) [kind] = noun##_decide,
@@ -549,7 +586,7 @@ void decide(struct batch *b)
 			b->needs |= NEEDS_GATHER;
 	}
 	if (b->writes)
-		b->writes |= b->needs & (NEEDS_ROW | NEEDS_QUEUE);
+		b->writes |= b->needs & NEEDS_OF_ROWS;
 }
 
 bool op_is_beyond(const struct op *op)

@@ -7,7 +7,8 @@
  * Shared with other threads, and how: the queue (its own lock), the catalogue (its own lock), the metrics (atomic). The
  * order in which a transaction takes locks, everywhere: the lane's row; sums of promises by (sku, location); open
  * arrivals; existing reservations by id; rows of last counts; slot rows by (sku, location, slot); rows of customers by
- * (customer, sku); what came back; new reservations, lines and holds of keys; movements; lines that wait. */
+ * (customer, sku); what came back; new reservations, lines and holds of keys; movements; rows of what is held back;
+ * lines that wait. */
 #include "engine/lane/lane.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
@@ -31,6 +32,7 @@
 #include "engine/write/fence.h"
 #include "engine/write/movement.h"
 #include "engine/write/note.h"
+#include "engine/write/on_hold.h"
 #include "engine/write/reservation.h"
 #include "engine/write/settle.h"
 #include "engine/write/split.h"
@@ -62,7 +64,7 @@ static void batch_mark_known(struct lane *l)
 		                 (op->kind == OP_MOVE && op_makes_codes(op));
 		op->lookup_due = op->may_exist || !op_trait(op)->makes;
 		l->batch.needs |= op->lookup_due ? NEEDS_LOOK : 0;
-		l->batch.needs |= op->found || op->other ? NEEDS_ROW | NEEDS_QUEUE : 0; /* of a round before */
+		l->batch.needs |= op->found || op->other ? NEEDS_OF_ROWS : 0; /* of a round before */
 	}
 }
 
@@ -75,7 +77,7 @@ static enum db_result batch_look_up(struct lane *l)
 	} looks[] = {
 		{NEEDS_LOOK, reservations_look_up},
 		{NEEDS_ROW, notes_look_up},
-		{NEEDS(OP_SETTLE) | NEEDS_OTHER, claims_look_up},
+		{NEEDS(OP_SETTLE) | NEEDS(OP_ON_HOLD) | NEEDS_OTHER, claims_look_up},
 		{NEEDS(OP_MOVE), movements_look_up},
 	};
 	enum db_result result = DB_OK;
@@ -283,12 +285,14 @@ static const struct {
 	void (*write)(struct lane *l);
 } steps[] = {
 	{NEEDS_ROW, reservations_change},
+	{NEEDS(OP_ON_HOLD) | NEEDS(OP_OFF_HOLD), on_hold_change},
 	{NEEDS(OP_SPLIT), splits_change},
 	{NEEDS_UNITS, stock_write},
 	{NEEDS_RETURN, returns_write},
 	{NEEDS(OP_RESERVE), reservations_insert},
 	{NEEDS(OP_SPLIT), splits_insert},
 	{NEEDS_NOTE, notes_insert},
+	{NEEDS(OP_ON_HOLD) | NEEDS_ON_HOLD, on_hold_write},
 	{NEEDS(OP_MOVE), movements_insert},
 	{NEEDS(OP_SETTLE) | NEEDS(OP_SPLIT), settlements_insert},
 	{NEEDS_QUEUE, waits_write},

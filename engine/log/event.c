@@ -24,6 +24,8 @@ enum {
 	R_CUSTOMER = R_KEY << 9,
 	R_SHIP_AFTER = R_KEY << 10,
 	R_WAITS_SINCE = R_KEY << 11,
+	R_ON_HOLD = R_KEY << 12,
+	R_HOLD_REASON = R_KEY << 13, /* only beside R_ON_HOLD */
 };
 enum { M_KEY = 1, M_REASON = 2, M_REFERENCE = 4, M_CUT = 8, M_ORDER = 16, M_TRANSFERS = 32 };
 enum { NO_CAUSE, TASK_CAUSE }; /* more: a text of so many bytes less 1 */
@@ -117,6 +119,7 @@ void event_reservation(struct text *to, const struct event_head *head, const str
 {
 	size_t   told = 0;
 	unsigned state = r->state < 1 << STATE_BITS ? r->state : 0; /* unknown: more would be bits of members */
+	bool     on_hold = r->hold_until > 0 && reservation_is_live(r->state);
 
 	for (size_t i = 0; i < count; i++)
 		told += !granted || lines[i].granted > 0;
@@ -128,7 +131,8 @@ void event_reservation(struct text *to, const struct event_head *head, const str
 	                (r->last_error ? R_ERROR : 0) | (r->reference ? R_REFERENCE : 0) |
 	                (r->replaced_by ? R_REPLACED : 0) | (told > EVENT_LINES_MAX ? R_CUT : 0) |
 	                (r->customer ? R_CUSTOMER : 0) | (r->ship_after > 0 ? R_SHIP_AFTER : 0) |
-	                (r->waits_since > 0 ? R_WAITS_SINCE : 0));
+	                (r->waits_since > 0 ? R_WAITS_SINCE : 0) | (on_hold ? R_ON_HOLD : 0) |
+	                (on_hold && r->hold_reason ? R_HOLD_REASON : 0));
 	put_time(to, r->created_at);
 	put_time(to, r->expires_at);
 	if (r->key_id)
@@ -146,6 +150,10 @@ void event_reservation(struct text *to, const struct event_head *head, const str
 		put_time(to, r->ship_after);
 	if (r->waits_since > 0)
 		put_time(to, r->waits_since);
+	if (on_hold) {
+		put_time(to, r->hold_until);
+		put_string_if(to, r->hold_reason);
+	}
 	put_lines(to, lines, count, told, granted ? GRANTED : ASKED);
 }
 
@@ -372,6 +380,8 @@ static void get_reservation(struct in *in, struct reservation *r, uint32_t *made
 	r->customer = get_text(in, has & R_CUSTOMER, ID_MAX);
 	r->ship_after = get_time(in, has & R_SHIP_AFTER);
 	r->waits_since = get_time(in, has & R_WAITS_SINCE);
+	r->hold_until = get_time(in, has & R_ON_HOLD);
+	r->hold_reason = get_text(in, has & R_HOLD_REASON, NOTE_MAX);
 	*cut = has & R_CUT;
 }
 

@@ -110,6 +110,7 @@ struct list_key {
 struct list_keys {
 	const char      *error;         /* that the orders have; NULL: any */
 	uint32_t         sku, location; /* the walk is over reservations that hold this sku here; 0: any */
+	bool             on_hold;       /* .. that are held back */
 	int64_t          state;         /* .. and are in this state; 0: any live one */
 	struct list_key *list;
 	size_t           count, max, part;
@@ -147,11 +148,13 @@ static const struct part {
 	{BURIED, BURIED, 0, false},      {BURIED, BURIED, 0, true},
 };
 
-/* The rows behind `after`, `count` at most. part NULL: of all states, or of who holds a sku. */
+/* The rows behind `after`, `count` at most. part NULL: of all states, of who holds a sku, or of what is held back. */
 static enum db_result rows_walk(struct db *db, const struct part *part, const struct list_key *after, size_t count,
                                 struct list_keys *keys)
 {
-	enum statement name = keys->sku ? RESERVATION_LIST_HOLDERS : RESERVATION_LIST;
+	enum statement name = keys->sku       ? RESERVATION_LIST_HOLDERS
+	                      : keys->on_hold ? RESERVATION_LIST_ON_HOLD
+	                                      : RESERVATION_LIST;
 	struct fill    fill = {.sku = keys->sku,
 	                       .error = keys->error,
 	                       .location = keys->location,
@@ -191,10 +194,13 @@ static enum db_result part_read(struct db *db, const struct part *part, struct l
 	return result;
 }
 
-/* A list of who holds a sku shows, where no state is asked for, all in which units are promised. */
+/* A list of who holds a sku, or of what is held back, shows, where no state is asked for, all in which units are
+ * promised. */
 static bool state_belongs(const struct op *op, const struct list_keys *keys, enum reservation_state reads)
 {
-	return op->query->page.state ? reads == op->query->page.state : !keys->sku || reservation_is_live(reads);
+	bool any = !keys->sku && !keys->on_hold;
+
+	return op->query->page.state ? reads == op->query->page.state : any || reservation_is_live(reads);
 }
 
 /* The filter of the list, for its cursors. Two locations whose numbers differ by 2^28 count as one, and so may two
@@ -204,13 +210,15 @@ static int64_t filter_of(const struct op *op, const struct list_keys *keys)
 	_Static_assert(STATES <= 8, "a state takes three bits");
 	int64_t error = keys->error ? (int64_t)hash_stable(keys->error, strlen(keys->error)) << 31 : 0;
 
+	if (keys->on_hold)
+		return 1 << 3 | op->query->page.state; /* no list is of a location without a sku */
 	return (error ^ (int64_t)keys->sku << 31) | (int64_t)(keys->location & 0xfffffff) << 3 | op->query->page.state;
 }
 
-/* The keys of a page: of all reservations, of who holds a sku, or from the parts of the state. */
+/* The keys of a page: of all reservations, of who holds a sku, of what is held back, or from the parts of the state. */
 static enum db_result keys_read(struct db *db, struct op *op, struct list_keys *keys)
 {
-	bool            by_parts = op->query->page.state && !keys->sku;
+	bool            by_parts = op->query->page.state && !keys->sku && !keys->on_hold;
 	struct list_key after = {.id = by_parts ? 0 : INT64_MAX};
 	int64_t         place = 0; /* the part, and 100 times the task */
 	enum db_result  result = DB_OK;
@@ -235,12 +243,12 @@ static enum db_result keys_read(struct db *db, struct op *op, struct list_keys *
 	return result;
 }
 
-/* As the row stands: what left the state, or gave the sku away, since the walk is left out. */
+/* As the row stands: what left the state, gave the sku away, or was let go since the walk is left out. */
 static bool row_belongs(const struct op *op, const struct list_keys *keys, const struct reservation *r)
 {
 	bool holds = keys->sku == 0;
 
-	if (keys->error && !texts_equal(r->last_error, keys->error))
+	if ((keys->error && !texts_equal(r->last_error, keys->error)) || (keys->on_hold && !reservation_on_hold(r)))
 		return false;
 
 	for (size_t i = 0; !holds && i < r->lines_count; i++)
@@ -304,10 +312,12 @@ static enum db_result holding_find(struct db *db, struct catalogue *c, struct op
 
 enum db_result list_reservations(struct db *db, struct catalogue *c, struct op *op)
 {
-	struct list_keys keys = {
-		.max = op->query->page.limit + 1, .error = op->query->page.error, .state = op->query->page.state};
-	bool           nowhere = false;
-	enum db_result result = DB_OK;
+	struct list_keys keys = {.max = op->query->page.limit + 1,
+	                         .error = op->query->page.error,
+	                         .state = op->query->page.state,
+	                         .on_hold = op->query->page.on_hold};
+	bool             nowhere = false;
+	enum db_result   result = DB_OK;
 
 	op->outcome = OUTCOME_OK;
 	if (op->lines_count > 0)

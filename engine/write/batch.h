@@ -45,9 +45,10 @@ enum {
 	NEEDS_HOLD = NEEDS_UNITS << 4,   /* its key has a limit of units */
 	NEEDS_NOTE = NEEDS_UNITS << 5,   /* the new order may have what only few have (note.h) */
 	/* ---- known from rows, when they are looked up */
-	NEEDS_LOOK = NEEDS_UNITS << 6,  /* an id is to be looked up */
-	NEEDS_ROW = NEEDS_UNITS << 7,   /* an order was found */
-	NEEDS_QUEUE = NEEDS_UNITS << 8, /* a line may wait, now or before; also known from its location */
+	NEEDS_LOOK = NEEDS_UNITS << 6,     /* an id is to be looked up */
+	NEEDS_ROW = NEEDS_UNITS << 7,      /* an order was found */
+	NEEDS_QUEUE = NEEDS_UNITS << 8,    /* a line may wait, now or before; also known from its location */
+	NEEDS_ON_HOLD = NEEDS_UNITS << 15, /* an order was held back */
 	/* ---- known from balances, when they are found */
 	NEEDS_LOCATION = NEEDS_UNITS << 9, /* a line is at a location that does not sell */
 	NEEDS_WAITED = NEEDS_UNITS << 10,  /* a line is at a location where orders that wait come first */
@@ -56,6 +57,8 @@ enum {
 	/* ---- decide() */
 	NEEDS_CERTAINTY = NEEDS_UNITS << 13, /* an operation is refused */
 	NEEDS_GATHER = NEEDS_UNITS << 14,    /* an own slot has too little */
+	/* ---- */
+	NEEDS_OF_ROWS = NEEDS_ROW | NEEDS_QUEUE | NEEDS_ON_HOLD, /* all that rows tell */
 };
 _Static_assert(NEEDS(OP_SPLIT) < NEEDS_UNITS, "the kinds that lanes do stand first");
 

@@ -77,6 +77,16 @@ static void settle_tell(struct text *to, const struct op *op)
 	settled_tell(to, op, op->found);
 }
 
+static void on_hold_tell(struct text *to, const struct op *op)
+{
+	change_tell(to, op, EVENT_ON_HOLD, NULL);
+}
+
+static void off_hold_tell(struct text *to, const struct op *op)
+{
+	change_tell(to, op, EVENT_OFF_HOLD, NULL);
+}
+
 static void kick_tell(struct text *to, const struct op *op)
 {
 	change_tell(to, op, EVENT_KICKED, NULL);

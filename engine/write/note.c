@@ -1,6 +1,7 @@
 /* note.c - see note.h. */
 #include "engine/write/note.h"
 #include "engine/write/fence.h"
+#include "engine/write/on_hold.h"
 #include "engine/write/waits.h"
 
 #include <string.h>
@@ -26,7 +27,8 @@ unsigned op_notes(const struct op *op)
 	if (!op->writes)
 		return 0;
 	return (has_text(op) || op_customer(op) || op_waits_since(op) > 0 ? NOTED_TEXTS : 0) |
-	       (op->kind == OP_RESERVE && op_has_faults(op) ? NOTED_SHORTS : 0) | (divides ? NOTED_PARTS : 0);
+	       (op->kind == OP_RESERVE && op_has_faults(op) ? NOTED_SHORTS : 0) | (divides ? NOTED_PARTS : 0) |
+	       (op_hold_from(op) ? NOTED_ON_HOLD : 0);
 }
 
 /* What most orders with a note have: a customer alone. */
@@ -66,7 +68,7 @@ static void texts_insert(struct lane *l)
 
 static bool ships_later(const struct op *op)
 {
-	return op->writes && op->kind == OP_RESERVE && op->reserve.ship_after > 0;
+	return op->writes && op->kind == OP_RESERVE && op_not_before(op) > 0;
 }
 
 static void ship_after_write(struct lane *l)
@@ -74,8 +76,7 @@ static void ship_after_write(struct lane *l)
 	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++)
 		if (ships_later(l->batch.ops[i]))
-			values_row(&l->rows, V_INT(l->batch.ops[i]->new_id),
-			           V_INT(l->batch.ops[i]->reserve.ship_after));
+			values_row(&l->rows, V_INT(l->batch.ops[i]->new_id), V_INT(op_not_before(l->batch.ops[i])));
 	txn_run(&l->txn, RESERVATION_SHIP_AFTER, &(struct fill){.rows = &l->rows});
 	txn_expect(&l->txn, l->rows.rows, TXN_MOVED);
 }

@@ -8,6 +8,7 @@
 #include "engine/base/memory.h"
 #include "engine/write/fence.h"
 #include "engine/write/note.h"
+#include "engine/write/on_hold.h"
 #include "engine/write/split.h"
 #include "engine/write/waits.h"
 
@@ -59,7 +60,7 @@ static unsigned row_needs(const struct reservation *r)
 {
 	bool waits = r->waits_since > 0 || lines_wait(r->lines, r->lines_count);
 
-	return NEEDS_ROW | (waits ? NEEDS_QUEUE : 0);
+	return NEEDS_ROW | (waits ? NEEDS_QUEUE : 0) | (r->noted & NOTED_ON_HOLD ? NEEDS_ON_HOLD : 0);
 }
 
 static void look_up_meet(struct lane *l, struct reservation_reader *in)
@@ -398,6 +399,15 @@ void reservations_insert(struct lane *l)
 
 /* ---- answers */
 
+/* The hold that the new reservation takes over. The reason is that of the other one. */
+static void hold_take_over(struct reservation *r, const struct op *op)
+{
+	const struct reservation *from = op_hold_from(op);
+
+	r->hold_until = from ? from->hold_until : 0;
+	r->hold_reason = from ? from->hold_reason : NULL;
+}
+
 void reservation_held(struct reservation *r, const struct op *op, int64_t now)
 {
 	memset(r, 0, sizeof(*r));
@@ -409,6 +419,8 @@ void reservation_held(struct reservation *r, const struct op *op, int64_t now)
 	r->expires_at = now + (int64_t)op->reserve.ttl_s * 1000;
 	r->ship_after = op->reserve.ship_after;
 	r->waits_since = op->needs & NEEDS_NOTE ? op_waits_since(op) : 0;
+	if (op->other)
+		hold_take_over(r, op);
 	r->confirmed_at = r->released_at = r->settled_at = TIME_NONE;
 }
 
@@ -429,6 +441,7 @@ static struct reservation *reservation_made(const struct op *op, int64_t now)
 	r->reference = mem_copy(op->reference);
 	r->customer = mem_copy(op->customer);
 	r->by = mem_copy(op->by);
+	r->hold_reason = mem_copy(r->hold_reason);
 	for (size_t i = 0; i < op->lines_count; i++)
 		if (op->lines[i].granted > 0) {
 			r->lines[r->lines_count] = op->lines[i];
@@ -439,8 +452,12 @@ static struct reservation *reservation_made(const struct op *op, int64_t now)
 
 void reservation_changed(struct reservation *r, const struct op *op, int64_t now)
 {
-	assert(op->becomes);
 	r->read_at = now;
+	if (op->kind == OP_ON_HOLD || op->kind == OP_OFF_HOLD) {
+		on_hold_changed(r, op);
+		return;
+	}
+	assert(op->becomes);
 	r->state = op->becomes;
 	if (r->state == RELEASED)
 		r->released_at = now;
@@ -465,10 +482,14 @@ void reservation_answer(struct op *op, int64_t now)
 	op->reservation = op->found; /* NULL where there is none */
 	op->found = NULL;
 	if (op->writes) {
-		char *error = op->reservation->last_error;
+		char *error = op->reservation->last_error, *reason = op->reservation->hold_reason;
 
 		reservation_changed(op->reservation, op, now);
 		if (!op->reservation->last_error)
 			free(error);
+		if (op->reservation->hold_reason != reason) {
+			free(reason);
+			op->reservation->hold_reason = mem_copy(op->reservation->hold_reason);
+		}
 	}
 }

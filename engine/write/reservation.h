@@ -11,7 +11,8 @@ void reservations_lock(struct lane *l);
 void reservations_change(struct lane *l); /* writes changes of state */
 /* Writes new reservations, their lines, and holds of keys with a limit. */
 void reservations_insert(struct lane *l);
-/* The new reservation of an operation as it is held at `now`: without its lines and texts. */
+/* The new reservation of an operation as it is held at `now`: without its lines and texts, but for the reason of a hold
+ * that it takes over, which stays that of the other order. */
 void reservation_held(struct reservation *r, const struct op *op, int64_t now);
 /* When the new order, which is confirmed, was confirmed: what replaces a confirmed order keeps its time. */
 int64_t op_confirmed_at(const struct op *op, int64_t now);

@@ -146,6 +146,8 @@ void split_parted(struct reservation *r, const struct op *op, enum reservation_s
 	r->expires_at = op->other->expires_at;
 	r->ship_after = op->other->ship_after;
 	r->waits_since = op->other->waits_since;
+	r->hold_until = op->other->hold_until;
+	r->hold_reason = op->other->hold_reason;
 	r->read_at = now;
 	r->confirmed_at = r->state == CONFIRMED && op->other->state == HELD ? now : op->other->confirmed_at;
 	r->released_at = r->state == RELEASED ? now : TIME_NONE;
@@ -159,6 +161,7 @@ struct reservation *split_made(const struct op *op, int64_t now)
 	split_parted(r, op, op_state(op), now);
 	r->by = mem_copy(op->other->by);
 	r->customer = mem_copy(op->other->customer);
+	r->hold_reason = mem_copy(op->other->hold_reason);
 	r->lines_count = op->lines_count;
 	memcpy(r->lines, op->lines, op->lines_count * sizeof(struct line));
 	return r;

@@ -51,7 +51,9 @@ static void changed_list(struct lane *l, const struct op *op, struct values *ids
 {
 	const struct reservation *of = op_changes(op);
 
-	if (!of || op->kind == OP_EXTEND || !lines_wait(of->lines, of->lines_count))
+	bool stays = op->kind == OP_EXTEND || op->kind == OP_ON_HOLD || op->kind == OP_OFF_HOLD;
+
+	if (!of || stays || !lines_wait(of->lines, of->lines_count))
 		return;
 	values_row(ids, V_INT(of->reservation_id));
 	if (op->kind == OP_CONFIRM && of->state == EXPIRED) /* its lines were removed when it was swept */

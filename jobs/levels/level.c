@@ -5,7 +5,8 @@
 
 #include <stdlib.h>
 
-/* PAGE: spots or skus in a statement, and in a transaction. PAGES_MAX: of one call: the lease is to be renewed. */
+/* PAGE: spots or skus in a statement, and in a transaction. PAGES_MAX: pages of one call, because the lease must be
+ * renewed between calls. */
 enum { PAGE = 1000, PAGES_MAX = 20 };
 
 enum level level_of(int64_t available, int64_t low)
@@ -25,7 +26,7 @@ enum event_type level_event(enum level from, enum level to)
 /* A spot as one look found it. */
 struct found {
 	uint32_t   sku_id, location_id;
-	int64_t    available, low, stamp; /* low below 0: no threshold; NO_ROW: its level has no row */
+	int64_t    available, low, stamp; /* low below 0: no threshold; stamp NO_ROW: the level has no row */
 	enum level level, told;
 };
 struct look {
@@ -72,13 +73,13 @@ static enum db_result look_read(struct db *db, const struct values *rows, struct
 	return result;
 }
 
-/* ---- what is written */
+/* ---- writing */
 
 static void txn_start(struct txn *t, struct db *db, const struct watch_claim *claim, int64_t stamp_min)
 {
 	txn_begin(t, db);
 	txn_enter(t, stamp_min, true);
-	if (txn_goes_on(t) && !t->logs) { /* off; whether it still is, the writer learns when it is entered anew */
+	if (txn_goes_on(t) && !t->logs) { /* the log was off: the writer enters again, to learn whether it still is */
 		txn_refuse(t, TXN_MOVED);
 		db_writer(db)->epoch = 0;
 	}
@@ -87,7 +88,7 @@ static void txn_start(struct txn *t, struct db *db, const struct watch_claim *cl
 	txn_expect(t, 1, TXN_CLOSED);
 }
 
-/* DB_RETRY: nothing was done. */
+/* DB_RETRY: nothing was written. */
 static enum db_result txn_finish(struct txn *t, struct watch_claim *claim)
 {
 	enum txn_verdict verdict;
@@ -122,7 +123,7 @@ static void crossed_run(struct txn *t, const struct found *list, size_t count)
 	values_fini(&moved);
 }
 
-/* Tells of all these, which have crossed, in one transaction. Rows that are not as read undo it. */
+/* Tells the events of all these spots, which have crossed, in one transaction. It is undone if a row is not as read. */
 static enum db_result crossed_tell(struct db *db, struct watch_claim *claim, const struct found *list, size_t count)
 {
 	struct txn     t = {0};
@@ -148,7 +149,7 @@ static enum db_result crossed_tell(struct db *db, struct watch_claim *claim, con
 
 /* ---- levels */
 
-/* Units that can leave before the level may fall. 0 where it may rise, too: then every change is looked at. */
+/* Units that can leave before the level may fall. 0 where the level may rise, too: then every change is looked at. */
 static int64_t units_left(const struct found *a, const struct found *b)
 {
 	int64_t available = a->available < b->available ? a->available : b->available;
@@ -156,7 +157,7 @@ static int64_t units_left(const struct found *a, const struct found *b)
 	return level_of(available, b->low) == LEVEL_ABOVE ? available - (b->low > 0 ? b->low : 0) : 0;
 }
 
-/* Both looks at a page. */
+/* Looks twice at the spots of a page. */
 static enum db_result page_look(struct db *db, struct watch_claim *claim, struct spots *spots,
                                 const struct values *rows, struct look look[2])
 {
@@ -226,7 +227,7 @@ static void listed_read(void *arg, const struct db_row *row)
 		spots_touch(in->spots, (uint32_t)in->sku_id, (uint32_t)in->location_id, INT64_MAX);
 }
 
-/* Page by page, and the lease is renewed behind each: a large shop has thousands. */
+/* Reads page by page, and renews the lease after each page: a large shop has thousands of spots. */
 static enum db_result list_read(struct db *db, struct watch_claim *claim, enum statement name, struct spots *spots)
 {
 	const struct fill keep = {.task = claim->task_id, .fence = claim->fence, .lease_s = claim->lease_s};
@@ -279,7 +280,7 @@ enum db_result levels_tell_stock(struct db *db, struct watch_claim *claim, const
 	struct txn     t = {0};
 	enum db_result result;
 
-	assert(count > 0 && count <= PAGE); /* stock_tell goes page by page */
+	assert(count > 0 && count <= PAGE); /* the caller, stock_tell, passes one page at a time */
 	for (size_t i = 0; i < count; i++)
 		values_row(&ids, V_INT(skus[i]));
 	result = db_ask(db, UNITS_LOOK, &(struct fill){.rows = &ids}, units_read, units);

@@ -200,6 +200,30 @@ static const struct damage {
 	{"shipped_after", "order_id=CLAIMED", false,
          "UPDATE reservation SET ship_after = due_at + INTERVAL 1 SECOND WHERE order_id = 'CLAIMED'",
          "UPDATE reservation SET ship_after = NULL WHERE order_id = 'CLAIMED'"},
+	{"on_hold_is_kept", "order_id=CLAIMED state=confirmed noted=64 ship_after=- ends_at=9000",
+         false, /* it would ship */
+         "BEGIN NOT ATOMIC UPDATE reservation SET noted = 64 WHERE order_id = 'CLAIMED';"
+         "  INSERT INTO reservation_on_hold SELECT reservation_id, '9000-01-01', NULL, NULL FROM reservation"
+         "   WHERE order_id = 'CLAIMED'; END",
+         "BEGIN NOT ATOMIC UPDATE reservation SET noted = 0 WHERE order_id = 'CLAIMED';"
+         "  DELETE FROM reservation_on_hold; END"},
+	{"on_hold_is_kept", "order_id=HELD state=held noted=0 ship_after=2", false, /* nobody looks for it */
+         "BEGIN NOT ATOMIC UPDATE reservation SET ship_after = due_at WHERE order_id = 'HELD';"
+         "  INSERT INTO reservation_on_hold SELECT reservation_id, due_at, NULL, NULL FROM reservation"
+         "   WHERE order_id = 'HELD'; END",
+         "BEGIN NOT ATOMIC UPDATE reservation SET ship_after = NULL WHERE order_id = 'HELD';"
+         "  DELETE FROM reservation_on_hold; END"},
+	{"on_hold_is_kept", "order_id=RELEASED state=released noted=64", false, /* it has ended */
+         "BEGIN NOT ATOMIC UPDATE reservation SET noted = 64, ship_after = '9000-01-01' WHERE order_id = 'RELEASED';"
+         "  INSERT INTO reservation_on_hold SELECT reservation_id, '9000-01-01', NULL, NULL FROM reservation"
+         "   WHERE order_id = 'RELEASED'; END",
+         "BEGIN NOT ATOMIC UPDATE reservation SET noted = 0, ship_after = NULL WHERE order_id = 'RELEASED';"
+         "  DELETE FROM reservation_on_hold; END"},
+	{"on_hold_is_kept", "order_id=- state=- noted=- ship_after=- ends_at=9000", false, /* of no order */
+         "INSERT INTO reservation_on_hold VALUES (7, '9000-01-01', NULL, NULL)", "DELETE FROM reservation_on_hold"},
+	{"on_hold_is_kept", "order_id=HELD state=held noted=64 ship_after=- ends_at=-", false, /* it has no row */
+         "UPDATE reservation SET noted = 64 WHERE order_id = 'HELD'",
+         "UPDATE reservation SET noted = 0 WHERE order_id = 'HELD'"},
 	{"hold_of_key", "order_id=HELD key_id=7 made_with=- units=1 held=1", false, /* no key made it */
          "INSERT INTO key_hold SELECT reservation_id, 7, 1 FROM reservation WHERE order_id = 'HELD'",
          "DELETE FROM key_hold"},

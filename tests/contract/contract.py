@@ -249,6 +249,11 @@ class Contract:
             names.pop('state')
         if 'error' in names:
             names['state'] = 'buried'
+        if 'on_hold' in names:
+            for name in ('sku', 'location', 'error'):
+                names.pop(name, None)
+            if names.get('state', 'held') not in ('held', 'confirmed', 'buried'):
+                names.pop('state')
         return list(names.items())
 
     def request(self, operation, body=None, **parts):
@@ -278,6 +283,8 @@ class Contract:
             value.pop('from', None)             # they do not go together
         if operation.name == 'putThreshold' and 'location' in value and self.chance.random() < .3:
             value['location'] = 'attic'         # of a kind that has no threshold
+        if value.get('until'):                  # it lies ahead
+            value['until'] = time.strftime('%FT%TZ', time.gmtime(time.time() + 3600))
         value.pop('cursor', None)               # only one that an answer gave is right
         if value.get('kind') == 'return' and 'order_id' in value and self.chance.random() < .9:
             value['order_id'] = self.chance.choice(self.settled[-10:] or self.orders[-20:])

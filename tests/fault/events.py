@@ -207,6 +207,8 @@ RULES = {
     'split': ({None, 'held', 'confirmed', 'buried'}, '='),
     'arrived': ({'held', 'confirmed', 'buried'}, '='),
     'backordered': ({'held', 'confirmed', 'buried'}, '='),
+    'on_hold': ({'held', 'confirmed', 'buried'}, '='),
+    'off_hold': ({'held', 'confirmed', 'buried'}, '='),
 }
 KINDS = {'receipt', 'adjustment', 'return', 'count', 'transfer', 'arrival'}
 

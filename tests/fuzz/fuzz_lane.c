@@ -72,6 +72,8 @@ static struct op *change(enum op_kind kind, unsigned how)
 	op->change.reacquire = how & 8;
 	op->change.force = how & 16;
 	op->change.ttl_s = 60;
+	if (kind == OP_ON_HOLD && how & 8)
+		op->change.hold_until = HOLD_NO_END;
 	if (kind == OP_SPLIT) {
 		line_add(op, 0, 1);
 		op->other_id = op_text(op, "R0", 2);
@@ -81,7 +83,8 @@ static struct op *change(enum op_kind kind, unsigned how)
 
 static struct op *make(unsigned what, unsigned how)
 {
-	static const enum op_kind kinds[] = {OP_CONFIRM, OP_RELEASE, OP_EXTEND, OP_KICK, OP_SETTLE, OP_SPLIT};
+	static const enum op_kind kinds[] = {OP_CONFIRM, OP_RELEASE, OP_EXTEND,   OP_KICK,
+	                                     OP_SETTLE,  OP_ON_HOLD, OP_OFF_HOLD, OP_SPLIT};
 	struct op                *op;
 
 	what %= 2 + LENGTH(kinds);

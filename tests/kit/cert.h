@@ -5,8 +5,8 @@
 #include "engine/base/base.h"
 
 /* Writes DIR/NAME.cert and DIR/NAME.key (PEM), replacing what is there: a new key, valid from yesterday for `days` (0:
- * it ended an hour ago), for `names` ("DNS:localhost,IP:127.0.0.1"). The key is readable by everybody, because servers
- * of the tests run as other users. Ends the test if it cannot. */
+ * it ended an hour ago), for `names` ("DNS:localhost,IP:127.0.0.1"). Every user can read the key, because servers of
+ * the tests run as other users. Ends the test if it cannot. */
 void cert_write(const char *dir, const char *name, const char *names, int days);
 
 #endif

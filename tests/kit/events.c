@@ -29,7 +29,7 @@ struct events events_new(void)
 	return log;
 }
 
-/* Empties the row; what was read goes, too. */
+/* Empties the row, and frees the events that were read. */
 void events_reset(struct events *log)
 {
 	for (size_t i = 0; i < log->count; i++)
@@ -97,5 +97,7 @@ struct reservation reservation_of(unsigned has)
 		.reference = has & 64 ? "" : NULL,
 		.replaced_by = has & 128 ? "R2" : NULL,
 		.waits_since = has & 64 ? AT - 7 : 0,
+		.hold_until = has & 4 ? has & 128 ? HOLD_NO_END : AT + 9 : 0,
+		.hold_reason = has & 8 ? "look" : NULL,
 	};
 }

@@ -1,5 +1,5 @@
-/* events.h - a row of the log of events in memory, for tests: written with the calls of engine/log/event.h, read, told.
- * No database. */
+/* events.h - a row of the log of events in memory, for tests: written with the calls of engine/log/event.h, read,
+ * turned into JSON. No database. */
 #ifndef TESTS_EVENTS_H
 #define TESTS_EVENTS_H
 
@@ -8,16 +8,16 @@
 #define AT INT64_C(1795000000123) /* the time of every row: 2026-11-18T11:06:40.123Z */
 enum { LONG = 10, QUOTES = 11 };  /* numbers of long codes; 1 is A, 2 is B, 300 is C */
 
-/* A row, the records that were read of it, and the JSON of the last one that was told. */
+/* A row, the events that were read from it, and the JSON of the last one. */
 struct events {
 	struct catalogue   *catalogue;
 	struct text         row, json;
 	struct feed_event **events;
 	size_t              count, max;
-	struct values       skus, locations; /* that the catalogue lacks */
+	struct values       skus, locations; /* codes that the catalogue lacks */
 };
 struct events events_new(void);
-void          events_reset(struct events *log); /* empties the row; what was read goes, too */
+void          events_reset(struct events *log); /* empties the row, and frees the events */
 void          events_free(struct events *log);
 bool          events_read(struct events *log);
 bool          events_read_bytes(struct events *log, const void *changes, size_t len);

@@ -68,7 +68,7 @@ bool client_connect(struct client *c)
 	char               byte;
 
 	if (c->fd >= 0 && recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN)
-		return true; /* silent, so it stands; an end or stray bytes mean: a new one */
+		return true; /* no bytes, so the connection stands; an end or stray bytes: open a new one */
 	client_close(c);
 	c->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	assert(c->fd >= 0);
@@ -142,7 +142,7 @@ static void text_cut(struct text *t, size_t front)
 	t->len -= front;
 }
 
-/* Reads up to the empty line; provisional answers (1xx) are passed over. What was read beyond stays in `in`. */
+/* Reads up to the empty line; provisional answers (1xx) are skipped. Bytes beyond the head stay in `in`. */
 static bool receive_head(int fd, struct answer *out, struct text *in, int64_t deadline)
 {
 	for (;;) {

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 enum { QUERY = 0x03, PREPARE = 0x16, EXECUTE = 0x17, CLOSE = 0x19 };
-enum { MORE_FOLLOW = 8 }; /* of the flags behind a set of rows */
+enum { MORE_FOLLOW = 8 }; /* a flag after a set of rows */
 
 static int              listener;
 static impostor_answer *answer_of;
@@ -104,7 +104,8 @@ void reply_end(struct reply *to, bool more)
 
 /* ---- the columns of a statement */
 
-/* Of the longest that begins so, as far as it has no holes. A transaction without a fence is made of pieces. */
+/* Takes the statement with the longest beginning (up to its first hole) that `sql` has. A transaction without a fence
+ * is made of pieces. */
 unsigned impostor_columns(const char *sql)
 {
 	static const char verdict[] = "SELECT verdict; END";
@@ -144,7 +145,7 @@ static bool whole_read(int fd, void *to, size_t len)
 	return len == 0 || recv(fd, to, len, MSG_WAITALL) == (ssize_t)len;
 }
 
-/* One packet, with a \0 behind it. false: the client has gone. */
+/* Reads one packet, with a \0 after it. false: the client has gone. */
 static bool packet_read(int fd, struct reply *reply, struct text *in)
 {
 	unsigned char head[4];
@@ -164,7 +165,7 @@ static bool packet_read(int fd, struct reply *reply, struct text *in)
 	return true;
 }
 
-/* The number of the statement, no columns, and as many values as it has marks, which are told one by one. */
+/* The number of the statement, no columns, and as many parameters as it has marks, each in a packet of its own. */
 static void prepared_add(struct reply *to, const char *sql)
 {
 	struct text ready = {0};
@@ -184,7 +185,7 @@ static void prepared_add(struct reply *to, const char *sql)
 		reply_end(to, false);
 }
 
-/* What tells a session how to be is answered rightly. false: the connection ends. */
+/* Answers a command. Statements that set up a session get the right answer. false: the connection ends. */
 static bool command_answer(struct reply *to, const struct text *in)
 {
 	const char *sql = in->data + 1;
@@ -223,7 +224,7 @@ static bool reply_send(int fd, struct reply *reply)
 	return true;
 }
 
-/* Any name and password will do. */
+/* Serves one connection; every name and password is accepted. */
 static void *client_serve(void *arg)
 {
 	int          fd = *(int *)arg;

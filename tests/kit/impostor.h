@@ -1,4 +1,4 @@
-/* impostor.h - a database server that is none: it greets, lets everybody in, and answers every statement as its owner
+/* impostor.h - a false database server: it greets, accepts every account, and answers every statement as its owner
  * says. A thread for each connection. */
 #ifndef TESTS_IMPOSTOR_H
 #define TESTS_IMPOSTOR_H
@@ -13,7 +13,7 @@ struct reply {
 };
 void reply_done(struct reply *to, uint64_t changed, uint64_t last_id); /* no rows */
 void reply_error(struct reply *to, unsigned code, const char *text);
-void reply_packet(struct reply *to, const void *bytes, size_t len); /* whatever it is */
+void reply_packet(struct reply *to, const void *bytes, size_t len); /* with any content */
 /* Rows follow: values, row by row, then the end. `type` is MariaDB's number of the columns' type. */
 enum { REPLY_TEXT = 0xfd, REPLY_NUMBER = 0x08 };
 void reply_columns(struct reply *to, unsigned count, unsigned char type);
@@ -21,16 +21,18 @@ void reply_value(struct reply *to, const char *bytes, size_t len); /* NULL is NU
 void reply_row(struct reply *to);
 void reply_end(struct reply *to, bool more); /* more: another answer to the same statement follows */
 
-/* Called for every statement, on the connection's thread. `sql` ends in a NUL; prepared: it is the id of one that was
- * prepared, which is always taken. false: the connection is closed behind the answer. */
+/* Called for every statement, on the connection's thread. `sql` ends in a NUL; prepared: it is the execution of a
+ * prepared statement, and `sql` is empty; to prepare always succeeds. false: the connection is closed after the
+ * answer. */
 typedef bool impostor_answer(struct reply *to, const char *sql, bool prepared);
-/* Listens for as long as the process lives: at a path, or with NULL at a port of 127.0.0.1, which it gives; 0 where it
- * cannot listen. Once a process. */
+/* Listens as long as the process lives: at a path, or with NULL at a port of 127.0.0.1, which it returns; 0: it cannot
+ * listen. Once a process. */
 int impostor_open(const char *path, impostor_answer *answer) MUST_CHECK;
-/* Connections that are open now. */
+/* The number of open connections. */
 int impostor_connections(void);
 
-/* The columns of the named statement that begins so; 0: it answers no rows, or there is none. */
+/* The number of columns of the named statement that begins like `sql`; 0: it has no rows, or there is no such
+ * statement. */
 unsigned impostor_columns(const char *sql);
 
 #endif

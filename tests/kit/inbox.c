@@ -31,7 +31,7 @@ static struct {
 	size_t           count, max;
 } r = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Under the lock. */
+/* Call under the lock. */
 static struct place *place_of(const char *path)
 {
 	for (size_t i = 0; i < r.places_count; i++)

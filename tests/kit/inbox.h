@@ -1,5 +1,5 @@
-/* inbox.h - what webhooks deliver to in the tests: a small HTTP server of the test's own process, on a port of
- * 127.0.0.1, that notes every request and answers as it was told. A thread for each connection. Any thread. */
+/* inbox.h - the receiver of webhooks in the tests: a small HTTP server in the test's own process, on a port of
+ * 127.0.0.1, that notes every request and answers as the test has set. A thread for each connection. Any thread. */
 #ifndef TESTS_INBOX_H
 #define TESTS_INBOX_H
 
@@ -19,8 +19,8 @@ struct received {
 struct manner {
 	int         status; /* 0: never */
 	int         delay_ms;
-	int         times;         /* so often, and 200 behind that; 0: for ever */
-	int         retry_after_s; /* 0: none is named */
+	int         times;         /* number of such answers, then 200; 0: for ever */
+	int         retry_after_s; /* 0: no header */
 	const char *body;          /* of the answer, up to 1000 bytes; NULL: none */
 };
 
@@ -28,7 +28,7 @@ int  inbox_open(void); /* the port; lives as long as the test's process */
 void inbox_answers(const char *path, struct manner m);
 /* How many requests came to the path, or were answered with this status (not 0). */
 size_t inbox_count(const char *path, int status);
-/* The nth request to the path, from 0; its body is there as long as the process. Fails the test if it is not there. */
+/* The nth request to the path, from 0; its body lives as long as the process. Fails the test if it is not there. */
 struct received inbox_get(const char *path, size_t n);
 /* Waits until `count` requests to the path were answered with this status (0: came), for wait_ms (patience.h) at most.
  */

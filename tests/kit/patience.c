@@ -1,9 +1,8 @@
 /* patience.c - see patience.h.
  *
- * Three things make a machine slow, and the factor is their product or maximum:
- *   queue    more threads want to run than there are cores (/proc/loadavg tells how many do)
- *   stolen   a piece of work takes longer by the clock than it takes of the processor: others have the core
- *   cores    that piece takes more of the processor than on the machine where PATIENCE_MS was chosen */
+ * Three things make a machine slow, and the factor is their product or maximum: queue more threads want to run than
+ * there are cores (/proc/loadavg) stolen a piece of work takes longer by the clock than it takes of the processor:
+ * others have the core cores that piece takes more of the processor than on the machine where PATIENCE_MS was chosen */
 #include "tests/kit/patience.h"
 #include "tests/kit/scratch.h"
 #include "engine/base/clock.h"
@@ -62,7 +61,7 @@ static double queue_measure(void)
 	return (double)(running - 1) / (double)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-/* Does some work; gives how much longer it took than it should have, by the clock and by the processor. */
+/* Does some work; returns how many times longer it took than it should, by the clock and by the processor. */
 static void work_measure(double *stolen, double *cores)
 {
 	int64_t  clock_from = time_us(CLOCK_MONOTONIC), processor_from = time_us(CLOCK_THREAD_CPUTIME_ID), clock_us;
@@ -78,7 +77,8 @@ static void work_measure(double *stolen, double *cores)
 	*cores = (double)processor_us / WORK_US;
 }
 
-/* The mean of about a second, which goes up at once and comes down slowly: half of it in three seconds. */
+/* Measures until the end: the mean of about a second. The shown value goes up at once, and down by half in three
+ * seconds. */
 static void *measure(void *arg)
 {
 	shared_factor *page = arg;

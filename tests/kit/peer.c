@@ -32,7 +32,7 @@ static SSL_CTX *wish_context(const struct wish *w)
 	SSL_CTX      *context = SSL_CTX_new(TLS_client_method());
 	unsigned char alpn[32] = "";
 
-	SSL_CTX_set_security_level(context, 0); /* what is refused is refused by the service */
+	SSL_CTX_set_security_level(context, 0); /* so that the service refuses, not this client */
 	SSL_CTX_set_min_proto_version(context, w->version);
 	SSL_CTX_set_max_proto_version(context, w->version);
 	if (w->ciphers)
@@ -74,7 +74,7 @@ void peer_send(struct peer *p, const char *text, size_t len)
 		int n = SSL_write(p->ssl, text, len > 1 << 20 ? 1 << 20 : (int)len);
 
 		if (n <= 0)
-			return; /* what comes back, or does not, is judged */
+			return; /* the test judges the answer, or its absence */
 		text += n;
 		len -= (size_t)n;
 	}

@@ -1,4 +1,4 @@
-/* peer.h - a blocking HTTPS client for the tests, which can be asked for what a decent one would not do. It looks at no
+/* peer.h - a blocking HTTPS client for the tests, which can also do what a decent client does not. It checks no
  * certificate. Reads give up after 15 s. One thread. */
 #ifndef TESTS_PEER_H
 #define TESTS_PEER_H
@@ -14,7 +14,7 @@ struct peer {
 	SSL     *ssl; /* NULL: not connected, or only by TCP */
 };
 
-/* What a client insists on. Zero or NULL: what OpenSSL does by itself. */
+/* Settings that a client insists on. Zero or NULL: OpenSSL's own. */
 struct wish {
 	int         version;
 	const char *ciphers; /* of TLS 1.2 */
@@ -22,14 +22,14 @@ struct wish {
 	const char *chosen;  /* .. and the answer to it; NULL: the handshake must fail */
 };
 
-/* A connection without a handshake; ends the test if nobody listens. */
+/* Opens a connection without a handshake; ends the test if no server listens. */
 int peer_tcp(int port);
 /* False: the handshake failed, and all is closed. */
 bool peer_open(struct peer *p, int port, const struct wish *w) MUST_CHECK;
 void peer_close(struct peer *p);
 void peer_send(struct peer *p, const char *text, size_t len);
 void peer_ask(struct peer *p, const char *method, const char *path, const char *body);
-/* One answer with a Content-Length, as it came; its status, 0 if it did not come whole. */
+/* Reads one answer with a Content-Length, unchanged. Returns its status; 0: it did not come whole. */
 int peer_read(struct peer *p, struct text *answer);
 
 #endif

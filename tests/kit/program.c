@@ -102,7 +102,7 @@ static void log_read(const char *log, off_t from, struct text *to)
 	ssize_t n;
 
 	text_reset(to);
-	text_add(to, ""); /* so that it ends in a NUL when nothing has been said yet */
+	text_add(to, ""); /* so that it ends in a NUL while the log is empty */
 	while ((n = pread(fd, text_room(to, 4096), 4096, from)) > 0) {
 		to->len += (size_t)n;
 		to->data[to->len] = '\0';
@@ -182,7 +182,7 @@ static bool is_over(const struct thread_state *t)
 	return !t->state || strchr("ZX", t->state);
 }
 
-/* A process that stands still takes no signal but those that end that. */
+/* True: the signal has come. A stopped process takes only signals that continue or end it. */
 static bool signal_came(pid_t pid, int sig)
 {
 	char   pattern[60];

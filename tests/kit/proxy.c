@@ -24,16 +24,16 @@ enum {
 	WRONG_MS = 100
 };
 
-/* Stands in what a lane prepares, and nobody else. */
+/* A text that only lanes prepare. */
 #define OF_A_LANE "batch_no = ?, ops = ops + ?"
 
 /* One connection. A side that is closed is -1. */
 struct pair {
 	int     client, server;
-	bool    lane;    /* it is one of a lane */
+	bool    lane;    /* the connection of a lane */
 	bool    mute;    /* the next answer ends it */
-	size_t  left;    /* so many bytes of the answer end it; 0: any number comes */
-	int64_t held_ms; /* answers are not passed on before */
+	size_t  left;    /* bytes of the answer after which the connection ends; 0: no limit */
+	int64_t held_ms; /* clock_ms before which no answer is passed on */
 };
 
 struct proxy {
@@ -44,17 +44,17 @@ struct proxy {
 	struct pair     pair[PAIRS];
 	pthread_mutex_t lock; /* for what follows */
 	bool            ends, struck, shut, shuts, stalls, lanes_only;
-	int             armed; /* how often it strikes yet */
+	int             armed; /* number of breaches still to come */
 	enum breach     breach;
 	char            text[200];
-	size_t          nth;            /* BREACH_OTHER: which of a lane's .. */
-	char            instead_of[40]; /* .. or which text, of others */
+	size_t          nth;            /* BREACH_OTHER: the number of a lane's statement .. */
+	char            instead_of[40]; /* .. or the text in a statement of another connection */
 	const char     *value, *from;   /* BREACH_ROWS */
 	int             more;
 	unsigned        skips;
-	struct text     late; /* kept back, for late_server */
+	struct text     late; /* bytes kept back, for late_server */
 	int             late_server;
-	int             waiting_server; /* the same, of a client that waits; the pair's; -1: none waits */
+	int             waiting_server; /* as late_server, with a waiting client; owned by its pair; -1: none */
 };
 
 static int socket_open(const char *path, bool listens)
@@ -113,7 +113,7 @@ static void accept_one(struct proxy *p)
 	side_close(&client);
 }
 
-/* Where the packet begins that holds the byte `at`: three bytes of length and one of a number stand before each. */
+/* The begin of the packet that holds the byte `at`. A packet begins with three bytes of length and one of a number. */
 static size_t packet_of(const char *chunk, size_t at)
 {
 	const unsigned char *byte = (const unsigned char *)chunk;
@@ -126,8 +126,8 @@ static size_t packet_of(const char *chunk, size_t at)
 	return start;
 }
 
-/* What the client sent before it gets through, however much of it came along with the statement. BREACH_LATE takes the
- * server's side of the pair along. */
+/* Keeps the statement back, with the bytes after it. Packets of the client before it get through, even if they came in
+ * the same chunk. BREACH_LATE also takes the server's side from the pair. */
 static void statement_keep(struct proxy *p, struct pair *pair, const char *hit, size_t len)
 {
 	size_t start = packet_of(p->chunk, (size_t)(hit - p->chunk));
@@ -139,7 +139,8 @@ static void statement_keep(struct proxy *p, struct pair *pair, const char *hit, 
 	pair->server = p->breach == BREACH_LATE ? -1 : pair->server;
 }
 
-/* What the chunk holds of the statement is no SQL any more. What is sent behind it is there before the answer. */
+/* Makes the text of the statement invalid SQL. Answers are delayed, so that later bytes of the client come before the
+ * answer. */
 static void statement_spoil(struct proxy *p, struct pair *pair, char *hit, size_t len)
 {
 	pair->held_ms = clock_ms() + WRONG_MS;
@@ -149,7 +150,7 @@ static void statement_spoil(struct proxy *p, struct pair *pair, char *hit, size_
 	}
 }
 
-/* Passes a chunk of whole packets on, with another statement in the place of one. False: it is not among them. */
+/* Passes a chunk of whole packets on, with another statement in the place of one. False: the chunk has not that one. */
 static bool other_sent(struct proxy *p, struct pair *pair, size_t len)
 {
 	static const char    commit[] = "\x07\0\0\0\x03"
@@ -178,7 +179,7 @@ static bool other_sent(struct proxy *p, struct pair *pair, size_t len)
 	return false;
 }
 
-/* By these a connection begins. */
+/* True: a statement by which a connection begins. */
 static bool is_first(const char *sql)
 {
 	static const char *const first[] = {"FROM schema_version",
@@ -194,7 +195,7 @@ static bool is_first(const char *sql)
 	return false;
 }
 
-/* The statement in the place of that one; false: it is sent as it is. */
+/* Writes the statement that replaces `sql`; false: `sql` is sent unchanged. */
 static bool rows_instead(struct proxy *p, const char *sql, struct text *to)
 {
 	int columns = (int)impostor_columns(sql);
@@ -212,8 +213,8 @@ static bool rows_instead(struct proxy *p, const char *sql, struct text *to)
 	return true;
 }
 
-/* Passes a chunk on, with other statements in the place of those that begin so. What is no whole packet is passed on.
- */
+/* Passes a chunk on, with other statements in the place of those that begin with p->text. A packet that is not whole is
+ * passed on unchanged. */
 static void rows_sent(struct proxy *p, struct pair *pair, size_t len)
 {
 	const unsigned char *byte = (const unsigned char *)p->chunk;
@@ -241,7 +242,7 @@ static void rows_sent(struct proxy *p, struct pair *pair, size_t len)
 	send_all(pair->server, p->chunk + at, len - at);
 }
 
-/* Is it the statement that is waited for? Then the breach. */
+/* Looks for the awaited statement, and breaks it. True: the chunk was dealt with. */
 static bool strikes(struct proxy *p, struct pair *pair, size_t len)
 {
 	char *hit = NULL;
@@ -322,7 +323,7 @@ static bool proxy_ends(struct proxy *p)
 	return ends;
 }
 
-/* True: a statement of the client is kept back, and so is what it sends behind that one. */
+/* True: a statement of the client is kept back, so its later bytes are, too. */
 static bool waits(struct proxy *p, const struct pair *pair)
 {
 	bool waiting;

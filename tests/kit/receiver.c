@@ -124,7 +124,7 @@ void receiver_start(struct receiver *r)
 	cr_assert(receiver_open(r, AF_INET, 0), "cannot listen");
 }
 
-/* ---- what goes wrong in receivers */
+/* ---- receivers with faults */
 
 bool receive_hang(struct receiver_client *c)
 {
@@ -154,7 +154,7 @@ bool receive_slow_body(struct receiver_client *c)
 	       slowly(c, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
 }
 
-/* Sends `first`, and then the same bytes until nobody takes them. */
+/* Sends `first`, and then the same bytes until the client takes no more. */
 static bool endless(struct receiver_client *c, const char *first, const char *more)
 {
 	struct text piece = {0};

@@ -17,14 +17,14 @@ struct receiver {
 	int         fd, port;
 	const char *answer;                         /* sent after each request; NULL: `program` does something else */
 	bool        closes;                         /* .. and then closes */
-	bool (*program)(struct receiver_client *c); /* one of those below; false: close */
+	bool (*program)(struct receiver_client *c); /* one of the receive_ functions; false: close */
 	SSL_CTX     *tls;                           /* NULL: plain */
 	atomic_int   connections, requests;
 	atomic_llong sent; /* bytes */
 	struct text  last; /* the last request; looked at when it was answered */
 };
 
-/* Listens on a port of 127.0.0.1 or, with AF_INET6, of ::1; 0: a free one. False: that is not possible here. */
+/* Listens on a port of 127.0.0.1 or, with AF_INET6, of ::1; 0: a free one. False: it cannot. */
 bool receiver_open(struct receiver *r, int family, int port) MUST_CHECK;
 /* On a free port of 127.0.0.1; ends the test if it cannot. */
 void receiver_start(struct receiver *r);

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PASSWORD_FILE "HOLDFAST_DB_PASSWORD_FILE" /* of the program */
+#define PASSWORD_FILE "HOLDFAST_DB_PASSWORD_FILE" /* a variable of the program */
 
 enum { TRIES_MAX = 50, TRY_PAUSE_US = 20000 };
 
@@ -141,8 +141,8 @@ static void account_drop(struct scratch *s)
 	unsetenv(PASSWORD_FILE);
 }
 
-/* To drop a table locks the server's own tables of statistics, for which tests beside this one wait, too: the usual 2 s
- * of a session may be too short. */
+/* Dropping a table locks the server's own tables of statistics, for which other tests wait, too: the usual 2 s of a
+ * session may be too short. */
 static void dropping_waits(struct scratch *s)
 {
 	int  wait_s = patience_ms(3 * PATIENCE_MS) / 1000;
@@ -178,7 +178,7 @@ int64_t scratch_number(struct db *db, const char *sql)
 	return n;
 }
 
-/* All of it in one transaction, so that no row is ever seen between two ages. */
+/* One transaction shifts all times, so that no row is ever seen between two ages. */
 void scratch_tick(struct scratch *s, int seconds)
 {
 	struct list    updates = {0};
@@ -244,8 +244,8 @@ void scratch_cut(struct scratch *s)
 	must(s->db,
 	     "SELECT CONCAT('KILL ', id) FROM information_schema.processlist"
 	     " WHERE db = DATABASE() AND id <> CONNECTION_ID() ORDER BY id DESC",
-	     list_add, &kills);              /* the newest first: it may wait for what an older one holds */
-	for (size_t i = 0; i < kills.n; i++) /* one that has gone meanwhile is an error, and fine */
+	     list_add, &kills);              /* the newest first: it may wait for a lock of an older one */
+	for (size_t i = 0; i < kills.n; i++) /* a connection that has gone meanwhile is an error, and fine */
 		if (db_text(s->db, kills.item[i], NULL, NULL) == DB_UNKNOWN)
 			cr_assert_fail("kill: %s", db_error(s->db));
 	list_fini(&kills);

@@ -1,8 +1,8 @@
 /* scratch.h - the database of one test: made empty, shifted in time, locked, cut off, checked, dropped.
  *
  * The server's socket, its user and a folder for scratch files come by environment from tests/main.c. The service
- * reaches the database through a link of the test's own, so that a test can take it away without touching the others.
- * Trouble with the database itself ends the test. One thread. */
+ * reaches the database through a link of the test's own, so that a test can take it away without touching the others. A
+ * fault of the database itself ends the test. One thread. */
 #ifndef TESTS_SCRATCH_H
 #define TESTS_SCRATCH_H
 
@@ -15,26 +15,25 @@
 struct scratch {
 	char             name[32];      /* of the database, t_<random>; the test's files are called so, too */
 	char             link[256];     /* leads to the server's socket */
-	char             url[512];      /* for --db, as the server's owner or, after scratch_account, as that */
+	char             url[512];      /* for --db: the server's owner or, after scratch_account, that account */
 	char             password[256]; /* the file with the account's password; empty: there is none */
 	struct db_target target;
-	struct db       *db;     /* ours, not through the link */
+	struct db       *db;     /* the test's own connection, not through the link */
 	struct db       *holder; /* holds locks between scratch_lock and scratch_unlock; otherwise NULL */
 };
 
 void        scratch_open(struct scratch *s);
 void        scratch_close(struct scratch *s);
 const char *scratch_dir(void);
-/* Makes a folder of the test's own in there, into which everybody may look; what the test leaves goes with the run. */
+/* Makes a folder of the test's own in scratch_dir, readable by every user; it is removed with the run. */
 void scratch_folder(char *to, size_t size);
 /* One more connection to the database, not through the link. The caller frees it. */
 struct db *scratch_connection(const struct scratch *s);
-/* From now on programs get in by an account with a password that may do what the README says that it must, and no
- * more. */
+/* From now on programs use an account with a password and exactly the rights that the README asks for. */
 void scratch_account(struct scratch *s);
 
-/* Selects `what` from information_schema.innodb_trx, which is a copy: the server makes it anew when nobody has read it
- * for 100 ms. Those who read it on the server that tests share take turns. */
+/* Selects `what` from information_schema.innodb_trx, which is a copy: the server renews it only if it was not read for
+ * 100 ms. So tests that read it on the shared server take turns. */
 #define TRANSACTIONS(what, where)                                                   \
 	"BEGIN NOT ATOMIC DO GET_LOCK('innodb_trx', 60), SLEEP(0.15); SELECT " what \
 	" FROM information_schema.innodb_trx JOIN information_schema.processlist"   \
@@ -42,19 +41,19 @@ void scratch_account(struct scratch *s);
 
 /* The first column of the first row. */
 int64_t scratch_number(struct db *db, const char *sql);
-/* Every stored time of every table `seconds` back: for the service that much time has passed. */
+/* Sets every stored time of every table `seconds` back: for the service that much time has passed. */
 void scratch_tick(struct scratch *s, int seconds);
 /* Locks every row of every table until scratch_unlock. */
 void scratch_lock(struct scratch *s);
 void scratch_unlock(struct scratch *s);
 /* Kills every connection of the service. */
 void scratch_cut(struct scratch *s);
-/* The same, and no new one is possible until scratch_back. */
+/* As scratch_cut, and no new connection is possible until scratch_back. */
 void scratch_away(struct scratch *s);
 void scratch_back(struct scratch *s);
 /* One line for each table that holds facts. Slot rows are left out, because units move between slots as they like, and
- * what they hold in sum follows from the other tables by the invariants; lanes are housekeeping, and a location's name
- * that was noted for a movement which was then refused shows nowhere. */
+ * what they hold in sum follows from the other tables by the invariants; lanes are housekeeping, and the name of a
+ * location that was noted for a refused movement is visible nowhere. */
 void scratch_checksum(struct scratch *s, struct text *out);
 /* Runs schema/invariants.sql, and events against the tables; adds a line for every row that breaks one. */
 void scratch_invariants(struct scratch *s, struct text *findings);

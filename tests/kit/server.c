@@ -43,10 +43,10 @@ void server_make(struct server *s, const char *const *sql)
 		cr_assert(db_text(db, *sql, NULL, NULL) == DB_OK, "%s", db_error(db));
 	db_free(db);
 	embedded_close(embedded);
-	cr_assert(chmod(data, 0755) == 0); /* an account of a test gets to the socket */
+	cr_assert(chmod(data, 0755) == 0); /* so that an account of a test can reach the socket */
 }
 
-/* Words that every server here is started with; those of the test come behind. */
+/* Starts the server with options that all servers here have; the test's own follow. */
 static void server_run(const struct server *s, const char *const *options)
 {
 	char        data[100], socket[120];
@@ -73,7 +73,7 @@ static void server_run(const struct server *s, const char *const *options)
 		argv[n] = "--user=root";
 	if (geteuid() == 0 && (setgid(st.st_gid) != 0 || setuid(st.st_uid) != 0))
 		_exit(126);
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* a change of account clears it */
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* set here, as a change of account clears it */
 	dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
 	close_range(STDERR_FILENO + 1, ~0U, 0);
 	execvp(argv[0], (char *const *)argv);
@@ -164,7 +164,7 @@ void server_disk_fill(const struct server *s, bool full)
 
 static void log_path(const struct server *s, const char *before, char *to, size_t size)
 {
-	snprintf(to, size, "%s%s/var/all.log", before, s->dir); /* the account of the server writes there */
+	snprintf(to, size, "%s%s/var/all.log", before, s->dir); /* a folder that the server's account may write to */
 }
 
 void server_start_logged(struct server *s)
@@ -193,8 +193,8 @@ static bool statement_next(FILE *log, char *line, size_t size, unsigned long *id
 	return false;
 }
 
-/* Chores have connections of their own, which say nothing of an order's rows. What is looked for by its words counts
- * wherever it was sent. */
+/* True: the statement marks its connection as one that counts. Chores have connections of their own, which touch no
+ * rows of orders. A statement that is looked for by its words counts on every connection. */
 static bool statement_counts(const char *sent, const char *words)
 {
 	return (*words && strstr(sent, words)) ||
@@ -222,7 +222,7 @@ int server_statements(const struct server *s, const char *words, struct text *sa
 	}
 	fseek(log, at, SEEK_SET);
 	while (words && statement_next(log, line, sizeof(line), &id, &sent)) {
-		/* a lane that waits looks at the schema's version, and ends that */
+		/* an idle lane reads the schema's version, and ends that with a ROLLBACK */
 		bool ends = looked[id] && strncmp(sent, "ROLLBACK", 8) == 0;
 
 		looked[id] = strstr(sent, "FROM schema_version");

@@ -1,5 +1,5 @@
 /* server.h - a MariaDB of the test's own, with the options that it wants, on a data directory that embedded.c made. It
- * dies with the test's process. What goes wrong ends the test. Main thread only. */
+ * dies with the test's process. Every failure ends the test. Main thread only. */
 #ifndef TESTS_SERVER_H
 #define TESTS_SERVER_H
 
@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 struct server {
-	char  dir[64];     /* everybody may look into it */
+	char  dir[64];     /* readable by every user */
 	char  socket[100]; /* user root, no password */
 	pid_t pid;         /* 0: it does not run */
 	char  disk[120];   /* server_disk; empty: there is none */
@@ -20,24 +20,24 @@ void server_make(struct server *s, const char *const *sql);
 /* Starts it, adding these options (NULL ends them), and waits until it answers. */
 void server_start(struct server *s, const char *const *options);
 void server_stop(struct server *s);
-/* Puts a folder of it, with what is in there, onto a small disk that nobody but the test and its children see. It does
- * not run meanwhile. Ends the test as skipped where the account may not do that. */
+/* Puts a folder of the server, with its contents, onto a small disk that only the test and its children see. The server
+ * must not run meanwhile. If the account may not do that, the test ends as skipped. */
 void server_disk(struct server *s, const char *folder, int mib);
-/* The same on a file system that has a journal, and so can become read-only while files are open in it, as a disk with
+/* As server_disk, on a file system with a journal: it can become read-only while files are open in it, as a disk with
  * errors does. Nothing makes it writable again. */
 void server_journaled_disk(struct server *s, const char *folder, int mib);
 void server_disk_breaks(const struct server *s);
 void server_disk_fill(const struct server *s, bool full); /* takes all the space that is left; gives it back */
-/* Likewise, with a log of all statements. */
+/* As server_start without options of the test's own, with a log of all statements. */
 void server_start_logged(struct server *s);
-/* The statements with `words` in them that came since the last call with NULL; with "" all of them on connections which
- * read or changed an order or a movement meanwhile. NULL takes what comes from now on, and is 0. They are added to
- * `said`, a line each, where it is not NULL. */
+/* The statements with `words` in them that came since the last call with NULL; with "" all statements on connections
+ * that read or changed an order or a movement meanwhile. NULL begins to count, and returns 0. `said` (NULL: none) gets
+ * them, a line each. */
 int server_statements(const struct server *s, const char *words, struct text *said);
 /* Removes the folder, after server_stop where it runs. */
 void server_remove(struct server *s);
 
-/* From now on the database of a flow or a scratch is made there. */
+/* From now on the database of a flow or a scratch is made on this server. */
 void server_use(const struct server *s);
 /* A connection to `database`; the caller's to free. */
 struct db *server_connect(const struct server *s, const char *database);

@@ -63,7 +63,7 @@ bool attack_say(int fd, const char *text)
 	return attack_send(fd, text, strlen(text));
 }
 
-/* For so long by the clock. */
+/* As attack_hear, for wait_ms by the clock: not scaled. */
 static bool hear(int fd, int wait_ms, struct text *out)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};

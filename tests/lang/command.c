@@ -15,7 +15,7 @@
 
 enum { END_MS = 3 * PATIENCE_MS, SAID_BYTES = 3000 };
 
-/* What follows the n-th word of a step, as it was written. */
+/* The text after the n-th word of a step, unchanged. */
 static const char *rest_after(const struct step *s, int n)
 {
 	const char *at = s->rest;
@@ -27,14 +27,14 @@ static const char *rest_after(const struct step *s, int n)
 	return at + strspn(at, " ");
 }
 
-/* ---- what a command said, and its exit status, are held against words like an answer */
+/* ---- the output of a command and its exit status are compared with words like an answer */
 
 static void said_log(const struct commands *c, const char *name, char *path, size_t size)
 {
 	snprintf(path, size, "%s.%s", c->log, name);
 }
 
-/* Moves it to the end of the flow's log, for whoever looks at the failures. */
+/* Moves the output to the end of the flow's log, where failures are examined. */
 static void said_move(const struct commands *c, const char *path, struct text *said)
 {
 	FILE *to = fopen(c->log, "ae");
@@ -204,7 +204,7 @@ void commands_end(struct commands *c)
 
 /* ---- exec and sql */
 
-/* exec CMD; exec alone: no program any more */
+/* exec CMD; without CMD: no program */
 static void step_exec(struct commands *c, const struct step *s, struct text *why)
 {
 	const char *command = rest_after(s, 0);

@@ -11,7 +11,8 @@
 enum { COMMANDS_BESIDE = 8 };
 
 struct commands {
-	const char     *log; /* of the flow; what a command says goes to a file beside it, and then to its end */
+	const char *log; /* log of the flow; the output of a command goes to a file beside it, and then to the end of
+	                    the log */
 	struct scratch *scratch;
 	struct beside {
 		char  name[16];
@@ -19,11 +20,11 @@ struct commands {
 	} beside[COMMANDS_BESIDE];
 };
 
-/* Whether the step is one of these. */
+/* True: the step is one of these. */
 bool command_knows(const struct step *s);
-/* Does it. `why` stays empty if all was as expected. */
+/* Does the step. `why` stays empty if all was as expected. */
 void command_step(struct commands *c, const struct step *s, struct text *why);
-/* Ends what still runs beside the flow, with SIGKILL. */
+/* Ends the commands that still run beside the flow, with SIGKILL. */
 void commands_end(struct commands *c);
 
 #endif

@@ -15,15 +15,15 @@
 
 enum { TIME_SLACK_S = 5 };
 
-/* Where the judging of one answer, or of one result of a batch, has got to. */
+/* The state of judging one answer, or one result of a batch. */
 struct judge {
 	const struct answer *answer; /* for headers and text */
 	const cJSON         *root;   /* the answer's object, or the result's */
 	const cJSON         *rows;   /* the array that bare words choose from */
-	const cJSON         *row;    /* what the last bare word chose; NULL: the root itself */
+	const cJSON         *row;    /* the row that the last bare word chose; NULL: the root itself */
 	int                  status;
 	bool                 coded;    /* the problem's code was compared */
-	bool                 replayed; /* as expected; it has to be as expected in every answer */
+	bool                 replayed; /* the header was as expected: it has to be in every answer */
 	struct text         *why;
 };
 
@@ -85,7 +85,7 @@ static bool row_is_called(const cJSON *row, const char *name)
 	       (member(row, "data") && strcmp(string_of(row, "type"), name) == 0);
 }
 
-/* SKU, SKU@LOCATION (main where a row has one and none is said) or @LOCATION. */
+/* SKU, SKU@LOCATION or @LOCATION. Without LOCATION a row that has one must be of main. */
 static const cJSON *row_find(const cJSON *rows, const char *word)
 {
 	char         name[SKU_MAX + LOCATION_MAX];
@@ -148,7 +148,7 @@ static void names_sort(struct text *names)
 	*names = out;
 }
 
-/* digits: how many; otherwise their names in this order, or in any order. */
+/* `want` in digits: the number of rows; otherwise their names, in this order or in any order. */
 static bool rows_are(const cJSON *rows, const char *want, bool in_order)
 {
 	struct text have = {0}, wanted = {0};
@@ -221,7 +221,7 @@ static bool judge_balance(struct judge *j, const char *word)
 	return value_is(value, equals + 1) || refuse(j, "%s is not %s", key, equals + 1);
 }
 
-/* NAME:VALUE, a header whose value, or one element of it, is VALUE; * for any. */
+/* NAME:VALUE: the value of the header, or an element of it, is VALUE; * for any. */
 static bool judge_header(struct judge *j, const char *word)
 {
 	const char *colon = strchr(word, ':');
@@ -238,7 +238,7 @@ static bool judge_header(struct judge *j, const char *word)
 	return refuse(j, "the header %s is not %s", name, colon + 1);
 }
 
-/* The text of metrics or of the document, with its quotes taken out: they are a nuisance in C. */
+/* The text of metrics or of the document, without its quotes, which are a nuisance in C. */
 static void plain_text(const struct answer *a, struct text *to)
 {
 	text_add(to, "\n");
@@ -265,7 +265,7 @@ static bool judge_text(struct judge *j, const char *word)
 	return found || refuse(j, "the text has no %s", word);
 }
 
-/* A member that is not there; of what is no JSON, and behind a ~, a text. */
+/* !NAME: the member is not there. For a body that is not JSON, and after a ~: the text is not there. */
 static bool judge_absent(struct judge *j, const char *word)
 {
 	struct text plain = {0};
@@ -323,7 +323,7 @@ static bool judge_bare(struct judge *j, const char *word)
 		j->rows = member(j->root, "lines");
 		return strcmp(string_of(j->root, "code"), word) == 0 || refuse(j, "the code is not %s", word);
 	}
-	if (j->status == 422 && !j->rows) /* the naming of unknown skus: somewhere in the problem */
+	if (j->status == 422 && !j->rows) /* an unknown sku is named somewhere in the problem */
 		return strstr(string_of(j->root, "detail"), word) || refuse(j, "%s is not named", word);
 	if (*word == '@')
 		j->row = row_find(member(j->root, "locations"), word);
@@ -387,8 +387,8 @@ static bool judge_result(char *words, const cJSON *result, const struct answer *
 	return judge_all(&j, words, cJSON_IsTrue(member(result, "replayed")));
 }
 
-/* Part by part; a part `...` stands for the one before it, as often as there are results. A batch that was refused as a
- * whole is an answer like any other. */
+/* Judges part by part; a part `...` repeats the one before it for all further results. A batch that was refused as a
+ * whole is judged as a single answer. */
 static bool judge_batch(char *words, const struct answer *a, struct text *why)
 {
 	const cJSON *result = cJSON_GetArrayItem(member(a->json, "results"), 0);

@@ -1,4 +1,4 @@
-/* expect.h - what an answer has to be: its form, which holds for every answer, and the words of one expectation.
+/* expect.h - checks of an answer: its form, which holds for every answer, and the words of one expectation.
  *
  * The words are explained at the top of flow.h. Pure: answers in, a verdict and a reason out. Any thread. */
 #ifndef TESTS_EXPECT_H

@@ -1,4 +1,4 @@
-/* flow.c - see flow.h. What a test has around it, the steps that change it, and the running of a step. */
+/* flow.c - see flow.h. The surroundings of a test, the steps that change them, and the running of a step. */
 #include "engine/base/clock.h"
 #include "tests/lang/flow.h"
 
@@ -30,16 +30,16 @@ struct runner {
 static struct {
 	struct scratch  scratch;
 	struct runner   runner[PROGRAMS];
-	char            log[300]; /* what the programs say */
+	char            log[300]; /* messages of the programs */
 	struct text     cursor;   /* of the last list that had one */
 	struct text     mark;     /* the checksum taken by `mark` */
 	struct commands commands;
 	char            keys[300];   /* the file of keys, once `keys` has written it */
-	char            bearer[120]; /* what requests bear; empty: nothing */
+	char            bearer[120]; /* the key of requests; empty: none */
 	int             failures;
 } f;
 
-/* ---- telling what went wrong */
+/* ---- reporting failures */
 
 void flow_fail(const char *format, ...)
 {
@@ -65,7 +65,7 @@ static void step_fail(const char *step, const struct text *why, const struct ans
 	          a && a->head.data ? a->head.data : "none", SHOWN_BYTES, a && a->body.data ? a->body.data : "");
 }
 
-/* How long a step has been repeated in vain. */
+/* Adds the time for which a step was repeated in vain. */
 static void waited_write(struct text *why, int64_t from_ms, int wait_ms)
 {
 	if (wait_ms > 0)
@@ -247,7 +247,7 @@ static void run_keys(int who, const char *words)
 {
 	(void)who;
 	snprintf(f.keys, sizeof(f.keys), "%s/%s.keys", scratch_dir(), f.scratch.name);
-	setenv("HOLDFAST_KEYS", f.keys, 1); /* of the programs that start from now on */
+	setenv("HOLDFAST_KEYS", f.keys, 1); /* for the programs that start from now on */
 	keyring_write(f.keys, words);
 }
 
@@ -287,7 +287,7 @@ static bool control_run(int who, const struct step *s)
 	return false;
 }
 
-/* A command of the program, or SQL. Done again until it is as expected, for `wait_ms` at most. */
+/* Runs a command of the program, or SQL, again and again until the result is as expected, for `wait_ms` at most. */
 static bool command_run(const struct step *s, int wait_ms, const char *text)
 {
 	struct text why = {0};

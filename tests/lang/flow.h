@@ -20,6 +20,7 @@
  *   split FIRST ID LINE .. [then=confirm|release|settle]
  *   confirmations ID .. [reacquire]    releases ID ..  several in one call, expected like a batch
  *   confirm ID [reacquire]    release ID    extend ID ttl=S    get ID
+ *   hold ID [until=+S] [reason=TEXT]    off-hold ID    held back from shipping; without `until` without end
  *   sku SKU [max_age=MS]      availability SKU ..      has SKU CUSTOMER
  *   limit SKU [N|none]        the most units of it that one customer may have
  *   movement ID               list|skus|movements SKU [state=S] [sku=SKU] [location=L] [limit=N] [next]
@@ -39,7 +40,7 @@
  *   ended N             the program ends by itself, within 30 s, with exit status N; the next request starts it
  *   expire              the program again with --jobs=expire: due holds are swept from now on; `wait` for it
  *   tick S              S seconds pass: every stored time is shifted
- *   lock, unlock        every row of the database is locked by somebody else
+ *   lock, unlock        every row of the database is locked by another transaction
  *   cut; away, back     the program loses its connections to the database; and gets no new ones until `back`
  *   mark, unchanged     nothing that is stored has changed since `mark`
  *   run COMMAND         holdfast COMMAND --db URL; the expectation is its exit status (0 where none is said) and words
@@ -47,7 +48,7 @@
  *   work KIND [OPTIONS] the same as run work KIND [OPTIONS] --once
  *   alone COMMAND       the same without --db URL
  *   start W COMMAND     the same beside the flow, W being its name;  signal W TERM|INT|KILL|STOP|CONT
- *                       (it has come by then)
+ *                       (it has come when the step ends)
  *   end W               it ends by itself, within 30 s; the expectation is like that of run
  *   exec CMD            workers from now on have this program (work --exec CMD); exec alone: none
  *   sql STATEMENT       in the test's database; the expectation is all that it gives: A,B C,D are two rows
@@ -88,27 +89,27 @@ void flow_end(void);
 #define flow_steps(...) flow_each((const char *const[]){__VA_ARGS__, NULL})
 void flow_each(const char *const *steps);
 void flow_step(const char *format, ...) PRINTF(1, 2);
-/* The step takes that many statements (0: whatever it takes) of this server, which logs them (server.h), `of` of them
- * with these words. */
+/* The step takes `statements` statements (0: any number) on this server, which logs them (server.h); `of` of them have
+ * these words. */
 void flow_costs(const struct server *server, const char *step, int statements, const char *words, int of);
 /* Steps made of a piece repeated `n` times, # being its number: flow_repeat("reserve R1", " S#=1", 1000, " -> 201"). */
 void flow_repeat(const char *before, const char *piece, int n, const char *after);
-/* n orders NAME0, NAME1 .. of one A each, confirmed, the oldest first; as many units more. */
+/* Adds n units of A, and makes n confirmed orders NAME0, NAME1 .. of one A each, the oldest first. */
 void flow_orders(const char *name, int n);
 
 /* A race that goes on while the test does something else: race_finish and race_free follow (race.h). */
 struct race *flow_race(const char *shape, const char *steps);
 
-/* For what the words cannot say. The test's database. */
+/* The test's database, for checks that the language has no words for. */
 struct scratch *flow_scratch(void);
 /* The port of program 0 or 1; it changes with a restart. */
 int flow_port(int program);
-/* Adds all that the programs have said so far. */
+/* Adds all messages of the programs so far. */
 void flow_said(struct text *to);
 int  flow_pid(int program);
 /* SIGTERM to program 0, without waiting; `restart` or flow_end goes on from there. */
 void flow_terminate(void);
-/* Another signal to program 0, which goes on; the signal has come by then. */
+/* Sends another signal to program 0, which goes on; the signal has come when this returns. */
 void flow_signal(int sig);
 /* Marks the test as failed and goes on. */
 void flow_fail(const char *format, ...) PRINTF(1, 2);

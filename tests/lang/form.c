@@ -1,4 +1,4 @@
-/* form.c - what holds for every answer, whatever was asked. See expect.h. */
+/* form.c - the rules that hold for every answer, whatever was asked. See expect.h. */
 #include "tests/lang/expect.h"
 
 #include <ctype.h>
@@ -25,7 +25,7 @@ static bool time_has_form(const char *s)
 	return true;
 }
 
-/* An item of stock.changed has units that are not for sale in on_hand alone. */
+/* True: the units add up. An item of stock.changed counts units that are not for sale in on_hand alone. */
 static bool object_adds_up(const cJSON *object)
 {
 	const cJSON *available = cJSON_GetObjectItemCaseSensitive(object, "available");
@@ -41,7 +41,7 @@ static bool object_adds_up(const cJSON *object)
 	if (cJSON_IsString(kind) && strcmp(kind->valuestring, "incoming") == 0)
 		return on_hand->valuedouble == 0;
 	left = on_hand->valuedouble - available->valuedouble - reserved->valuedouble;
-	if (incoming && left < 0) /* of places that the caller named */
+	if (incoming && left < 0) /* counts over locations that the caller named */
 		promised = cJSON_GetObjectItemCaseSensitive(incoming, "available")->valuedouble +
 		           cJSON_GetObjectItemCaseSensitive(incoming, "reserved")->valuedouble;
 	left += promised;
@@ -72,7 +72,7 @@ static bool tree_has_form(const cJSON *node, struct text *why)
 	return true;
 }
 
-/* In the text, because a parsed tree does not tell 1 from 1.0 or 1e0. */
+/* Looks at the text, as a parsed tree does not tell 1 from 1.0 or 1e0. */
 static bool numbers_are_integers(const char *json)
 {
 	bool inside = false;
@@ -142,7 +142,7 @@ bool expect_form(const struct call *call, const struct answer *a, struct text *w
 	char        value[256];
 
 	if (a->status == 0)
-		return true; /* no answer has no form; the words decide whether that may be */
+		return true; /* without an answer there is no form; the words decide whether that may be */
 	if (!answer_header(a, "X-Request-Id", value, sizeof(value)) || !value[0]) {
 		text_add(why, "X-Request-Id is missing");
 		return false;

@@ -40,7 +40,7 @@ static void *racer_run(void *arg)
 	client_open(&client, r->port[me->index % r->ports]);
 	client.bearer = r->bearer;
 	if (!client_connect(&client))
-		client_close(&client); /* tried again by the call, which then says so */
+		client_close(&client); /* the call tries again, and says if it fails */
 	pthread_barrier_wait(&r->start);
 	for (int i = 0; i < r->each; i++) {
 		int number = me->index * r->each + i;
@@ -108,7 +108,7 @@ struct race *race_start(const int *port, int ports, const char *bearer, const ch
 	for (int i = 0; i < r->threads; i++) {
 		r->racer[i] = (struct racer){.race = r, .index = i};
 		if (pthread_create(&r->racer[i].thread, &attr, racer_run, &r->racer[i]) != 0)
-			abort(); /* the others wait at the barrier for ever */
+			abort(); /* the other threads would wait at the barrier for ever */
 	}
 	pthread_attr_destroy(&attr);
 	return r;

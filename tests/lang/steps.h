@@ -1,28 +1,29 @@
-/* steps.h - steps that several tables share: what the tables of the database say, and orders to begin with. */
+/* steps.h - steps that several tables share: counts in the tables of the database, and orders to begin with. */
 #ifndef TESTS_STEPS_H
 #define TESTS_STEPS_H
 
-/* How many reservations and tasks there are in each state, as rows STATE,COUNT; how many tasks are open. */
+/* The number of reservations and tasks in each state, as rows STATE,COUNT; the number of open tasks. */
 #define STATES "sql SELECT state, COUNT(*) FROM reservation GROUP BY state -> "
 #define TASKS  "sql SELECT state, COUNT(*) FROM job_task GROUP BY state -> "
 #define OPEN   "sql SELECT COUNT(*) FROM job_task WHERE state = 1 -> "
-/* A unit goes out for each settled order: what is left together with these, and whether the movements say so, too. */
+/* A unit goes out for each settled order: LEFT is the sum of the units that are left and these orders; MOVED is the sum
+ * by the movements. */
 #define LEFT                                                                                        \
 	"sql SELECT SUM(available + reserved) + (SELECT COUNT(*) FROM reservation WHERE state = 3)" \
 	" FROM stock_slot -> "
 #define MOVED                                                                       \
 	"sql SELECT -SUM(qty) = (SELECT COUNT(*) FROM reservation WHERE state = 3)" \
 	" FROM movement JOIN movement_line USING (movement_no) WHERE kind = 5 -> "
-/* A program that does `body` for every order of its batch, whose id is $id; and in a format. */
+/* A program that does `body` for every order of its batch, with the order's id in $id. The others are for formats. */
 #define EACH(body)        "exec while read -r l; do id=${l#*:\\\"}; id=${id%%\\\"*}; " body "; done"
 #define LOOP_FORMAT(body) "while read -r l; do id=${l#*:\\\"}; id=${id%%%%\\\"*}; " body "; done"
 #define EACH_FORMAT(body) "exec " LOOP_FORMAT(body)
 /* For a program, in a format: it waits for the file %s, which trap_gate makes (trap.h), a minute at most. */
 #define GATE "n=0; while [ ! -e %s ] && [ $n -lt 1200 ]; do sleep 0.05; n=$((n+1)); done;"
 
-/* The watcher of levels has nothing left; what was written before is told by then, or never. KEPT: it has renewed its
- * lease since, and by that it knows what is wanted, and has kept its place. WISHED: some service wants to hear of every
- * change of stock, and the watcher knows. */
+/* The watcher of levels has nothing left to do: changes written before have their events now, or never get any. KEPT:
+ * it has renewed its lease since, so it knows which events are wanted, and has stored its place. WISHED: a service
+ * wants an event for every change of stock, and the watcher knows. */
 #define LEVELS_WATCHED          \
 	"raw GET /livez -> 200", \
 		"wait:20 sql SELECT task_id IS NOT NULL AND place IS NOT NULL FROM level_watch -> 1"
@@ -38,7 +39,7 @@
 	" UPDATE event_log SET since = 9000000000000000000; END -> "
 
 /* clang-format off */
-/* Confirmed orders of what STOCK has brought in. */
+/* Confirmed orders for the units of STOCK. */
 #define STOCK "receipt A +10 B +10       -> 201"
 #define R1 \
 	"reserve R1 A=2 B=1        -> 201", \

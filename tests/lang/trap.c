@@ -10,7 +10,7 @@
 
 enum { FILE_MS = 3 * PATIENCE_MS, PAUSE_US = 10000, QUEUE_US = 300000, GATE_US = 500000 };
 
-static struct db *holder; /* has the locks; NULL: there are none */
+static struct db *holder; /* connection with the locks; NULL: there are none */
 
 /* ---- the database */
 
@@ -83,7 +83,8 @@ void trap_unlock(void)
 	holder = NULL;
 }
 
-/* Not by information_schema.innodb_trx, which shows nothing new while somebody reads it more often than every 0.1 s. */
+/* Asks the processlist, as information_schema.innodb_trx is not renewed while it is read more often than every 0.1
+ * s. */
 int64_t trap_waiter(void)
 {
 	int64_t from_ms = clock_ms(), id = 0;

@@ -1,4 +1,4 @@
-/* trap.h - traps that a test sets for the service, inside of a flow: rows that somebody else locks for as long as the
+/* trap.h - traps that a test sets for the service, inside of a flow: rows that another transaction locks as long as the
  * test likes, statements and figures of the database, races that go on meanwhile. Main thread only. */
 #ifndef TESTS_TRAP_H
 #define TESTS_TRAP_H
@@ -10,14 +10,14 @@ void    trap_sql(const char *format, ...) PRINTF(1, 2);
 int64_t trap_number(const char *format, ...) PRINTF(1, 2);
 /* For trap_lock: the slots of a sku. */
 #define SLOTS_OF(code) "SELECT slot FROM stock_slot JOIN sku USING (sku_id) WHERE code = '" code "' FOR UPDATE"
-/* Locks what the statement locks, in a transaction of somebody else that stays open until trap_unlock commits it. */
+/* Runs the statement in a transaction of another connection, which keeps its locks until trap_unlock commits it. */
 void trap_lock(const char *format, ...) PRINTF(1, 2);
 void trap_unlock(void);
 /* Waits 10 s at most until a statement of the service has been running for 0.1 s, so that it must be waiting for a
  * lock; gives the number of its connection. Otherwise the test fails. */
 int64_t trap_waiter(void);
 /* The number of the newest connection to the database. trap_rests waits, PATIENCE_MS at most, until `count` newer ones
- * have had nothing to do for 0.3 s: the programs behind them have done what they had to do, and pause. */
+ * have had nothing to do for 0.3 s: their programs have done their work, and pause. */
 int64_t trap_newest(void);
 void    trap_rests(int64_t newest, int count);
 /* How often the programs have said these words so far. */
@@ -32,8 +32,8 @@ void trap_exec(const char *format, ...) PRINTF(1, 2);
 void trap_begun(void);
 /* Waits for the end of a race, judges it and frees it. */
 void trap_raced(struct race *race, const char *expectation);
-/* A race of which all calls wait together, so that a few come in one batch, and of many half: the lane's own row is
- * locked until they do. With one lane. */
+/* Starts a race in which all calls wait together, so that few calls come in one batch, and of many calls half: the
+ * lane's own row is locked until they wait. For programs with one lane. */
 struct race *trap_race_of_waiters(const char *shape, const char *steps);
 /* The value of a sample of /metrics of a program (0 is the first); -1: it is not there. */
 int64_t trap_metric(int program, const char *name);

@@ -368,6 +368,32 @@ static bool write_change(const struct step *s, struct call *to)
 	return false;
 }
 
+/* hold ID [until=+S] [reason=TEXT]: without `until` a hold without end. */
+static bool write_hold(const struct step *s, struct call *to)
+{
+	struct text tail = {0};
+	bool        good = s->words > 1, ends = false;
+
+	for (size_t i = 2; good && i < s->words; i++) {
+		bool until = time_option(&tail, s->word[i], "until");
+
+		ends |= until;
+		good = until || json_option(&tail, s->word[i], "reason", "reason", false);
+	}
+	if (good)
+		path_add(&to->path, "/v1/reservations/", s->word[1], "/hold");
+	text_format(&to->body, "{%s%s}", ends ? "" : "\"until\":null", tail.data ? tail.data + ends : "");
+	text_fini(&tail);
+	return good;
+}
+
+static bool write_off_hold(const struct step *s, struct call *to)
+{
+	if (s->words == 2)
+		path_add(&to->path, "/v1/reservations/", s->word[1], "/hold");
+	return s->words == 2;
+}
+
 /* ---- tasks */
 
 /* claim KIND [WORKER] [limit=N] [lease=S] */
@@ -588,6 +614,8 @@ static const struct verb {
 	{"kick", "POST", NULL, write_change},
 	{"settle", "POST", NULL, write_change},
 	{"settlements", "POST", "/v1/settlements", write_changes},
+	{"hold", "PUT", NULL, write_hold},
+	{"off-hold", "DELETE", NULL, write_off_hold},
 	{"split", "POST", NULL, write_split},
 	{"claim", "POST", "/v1/tasks", write_claim},
 	{"complete", "POST", NULL, write_complete},

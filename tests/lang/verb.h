@@ -10,7 +10,7 @@ struct step {
 	char       *cut;  /* another copy; the words point into it */
 	char      **word; /* the words before the arrow; word[0] is the verb */
 	size_t      words;
-	const char *rest;        /* everything before the arrow, from the verb on, as it was written */
+	const char *rest;        /* everything before the arrow, from the verb on, unchanged */
 	const char *expectation; /* after the arrow; NULL: none */
 	const char *cursor;      /* for `next`; NULL: there was none */
 };
@@ -20,7 +20,7 @@ char *word_next(char **rest);
 void step_read(struct step *s, const char *text, int64_t number);
 void step_fini(struct step *s);
 
-/* Writes the request. false: the verb is none of these, or its words make no sense. */
+/* Writes the request. false: the verb is not a request, or its words make no sense. */
 bool verb_write(const struct step *s, struct call *to);
 
 #endif

@@ -478,6 +478,11 @@ static void settle_make(struct maker *k, struct ask *a)
 	a->force = chance(k, 3) == 0;
 }
 
+static void hold_make(struct maker *k, struct ask *a)
+{
+	change_make(k, a, chance(k, 2) ? ASK_HOLD : ASK_LET_GO);
+}
+
 static void get_make(struct maker *k, struct ask *a)
 {
 	change_make(k, a, ASK_GET);
@@ -527,11 +532,12 @@ void make_one(struct maker *k, struct ask *a)
 		{3, count_make},     {1, transfer_make},   {2, move_again},  {9, reserve_make},
 		{3, reserve_again},  {5, split_make},      {1, split_again}, {5, confirm_make},
 		{3, reacquire_make}, {4, release_make},    {2, extend_make}, {2, kick_make},
-		{1, get_make},       {4, settle_make},
+		{1, get_make},       {4, settle_make},     {3, hold_make},
 	};
 	static const struct making of_lines[] = {
-		{5, loss_make},    {3, arrival_make}, {1, transfer_make}, {2, reserve_make}, {4, told_make},
-		{2, replace_make}, {1, confirm_make}, {1, split_make},    {2, claimed_make}, {1, settle_make},
+		{5, loss_make},    {3, arrival_make}, {1, transfer_make}, {2, reserve_make},
+		{4, told_make},    {2, replace_make}, {1, confirm_make},  {1, split_make},
+		{2, claimed_make}, {1, settle_make},  {1, hold_make},
 	};
 
 	if (k->waits && chance(k, 2))
@@ -546,6 +552,7 @@ void make_end(struct maker *k, struct ask *a)
 	a->id = order_find(k, ORDER_CONFIRMED, ORDER_HELD);
 	for (int i = 0; i < 40 && !order_lives(&k->model->order[a->id]); i++)
 		a->id = (int)chance(k, (unsigned)k->orders);
+	a->force = a->what == ASK_SETTLE && k->model->order[a->id].on_hold;
 }
 
 /* ---- a call of several */

@@ -147,6 +147,8 @@ static bool order_meets(const cJSON *root, const struct order *o, const struct m
 		return differs(why, "customer", root);
 	if (!expires_as(root, o->expires_s - m->now_s))
 		return differs(why, "expires_at", member(root, "expires_at"));
+	if ((member(root, "on_hold") != NULL) != (o->on_hold && order_lives(o)))
+		return differs(why, "on_hold", root);
 	/* A job that expires a hold claims it first, and that is an attempt. */
 	if (!number_is(root, "attempts", 0, o->tried ? MODEL_IDS : o->state == ORDER_EXPIRED) ||
 	    !member(root, "created_at") || (member(root, "settled_at") != NULL) != (o->state == ORDER_SETTLED) ||

@@ -71,7 +71,7 @@ int model_claim(struct model *m)
 	for (int i = 0; i < m->ids; i++) {
 		struct order *o = &m->order[i];
 
-		o->claimed = o->state == ORDER_CONFIRMED && !order_waits(m, o);
+		o->claimed = o->state == ORDER_CONFIRMED && !order_waits(m, o) && !o->on_hold;
 		o->tried |= o->claimed;
 		n += o->claimed;
 	}
@@ -106,6 +106,7 @@ void model_do(struct model *m, const struct ask *ask, struct verdict *out)
 		[ASK_RESERVE] = reserve_do,   [ASK_SPLIT] = split_do,     [ASK_CONFIRM] = confirm_do,
 		[ASK_REACQUIRE] = confirm_do, [ASK_RELEASE] = release_do, [ASK_EXTEND] = extend_do,
 		[ASK_KICK] = kick_do,         [ASK_GET] = get_do,         [ASK_SETTLE] = settle_do,
+		[ASK_HOLD] = hold_do,         [ASK_LET_GO] = let_go_do,
 	};
 
 	*out = (struct verdict){0};

@@ -54,6 +54,8 @@ enum asked {
 	ASK_EXTEND,
 	ASK_KICK,
 	ASK_SETTLE,
+	ASK_HOLD,
+	ASK_LET_GO,
 	ASK_GET,
 	ASKED
 };
@@ -113,6 +115,7 @@ struct order {
 	int64_t          made, confirmed, told;          /* moments (model_now); 0: never. told: since when it waits */
 	struct turn      turn[MODEL_SKUS][MODEL_PLACES]; /* where it waits */
 	bool             claimed, tried;                 /* a task has it; a task had it at any time */
+	bool             on_hold;                        /* it is held back from shipping, without end */
 	bool             served;                         /* units for which it waited have come */
 	int              losses, lost_in, lost_sku; /* movements that took units of it; the last one, and its sku */
 	bool             unswept;                   /* expired, and its units may still be in `reserved` */

@@ -315,6 +315,7 @@ void reserve_do(struct model *m, const struct ask *ask, struct verdict *out)
 	                    .ask = *ask,
 	                    .made = model_now(m),
 	                    .confirmed = old ? old->confirmed : 0,
+	                    .on_hold = old && old->on_hold,
 	                    .told = ask->told_s ? model_now(m) - ask->told_s * INT64_C(1000000) : 0,
 	                    .customer = ask->customer,
 	                    .fault = out->fault,
@@ -358,6 +359,14 @@ static bool refuse_claimed(const struct order *o, const struct ask *ask, struct 
 	return true;
 }
 
+static bool refuse_on_hold(const struct order *o, bool force, struct verdict *out)
+{
+	if (!o->on_hold || force)
+		return false;
+	refuse(out, 409, "on_hold");
+	return true;
+}
+
 static bool refuse_not_in_order(const struct order *first, const struct ask *ask, struct verdict *out)
 {
 	EACH_CELL(s, p)
@@ -383,8 +392,8 @@ void split_do(struct model *m, const struct ask *ask, struct verdict *out)
 		refuse(out, 409, order_state_name(first->state));
 		return;
 	}
-	if ((ask->then == THEN_SETTLED && refuse_claimed(first, ask, out)) || refuse_not_in_order(first, ask, out) ||
-	    (ask->then == THEN_SETTLED && refuse_waiting(m, &ask->lines, out)))
+	if ((ask->then == THEN_SETTLED && (refuse_claimed(first, ask, out) || refuse_on_hold(first, false, out))) ||
+	    refuse_not_in_order(first, ask, out) || (ask->then == THEN_SETTLED && refuse_waiting(m, &ask->lines, out)))
 		return;
 	if (cells_equal(&ask->lines, &first->held)) {
 		refuse(out, 422, "nothing_left");
@@ -399,6 +408,7 @@ void split_do(struct model *m, const struct ask *ask, struct verdict *out)
 	                    .made = first->made,
 	                    .confirmed = first->confirmed,
 	                    .told = first->told,
+	                    .on_hold = first->on_hold,
 	                    .tried = first->tried,
 	                    .expires_s = first->expires_s};
 	memcpy(o->turn, first->turn, sizeof(o->turn));
@@ -501,7 +511,7 @@ void settle_do(struct model *m, const struct ask *ask, struct verdict *out)
 		refuse(out, 409, order_state_name(o->state));
 		return;
 	}
-	if (refuse_claimed(o, ask, out) || refuse_waiting(m, &o->held, out))
+	if (refuse_claimed(o, ask, out) || refuse_on_hold(o, ask->force, out) || refuse_waiting(m, &o->held, out))
 		return;
 	units_leave(m, o);
 	o->claimed = false;
@@ -518,6 +528,32 @@ void kick_do(struct model *m, const struct ask *ask, struct verdict *out)
 		o->state = ORDER_CONFIRMED;
 	else
 		refuse(out, 409, order_state_name(o->state));
+}
+
+void hold_do(struct model *m, const struct ask *ask, struct verdict *out)
+{
+	struct order *o = &m->order[ask->id];
+
+	out->order = o;
+	out->status = 200;
+	if (!order_lives(o)) {
+		refuse(out, 409, order_state_name(o->state));
+		return;
+	}
+	out->replayed = o->on_hold;
+	if (!o->on_hold && !refuse_claimed(o, ask, out))
+		o->on_hold = true;
+}
+
+void let_go_do(struct model *m, const struct ask *ask, struct verdict *out)
+{
+	struct order *o = &m->order[ask->id];
+
+	out->order = o;
+	out->status = 200;
+	out->replayed = !o->on_hold || !order_lives(o);
+	if (!out->replayed)
+		o->on_hold = false;
 }
 
 void get_do(struct model *m, const struct ask *ask, struct verdict *out)

@@ -23,6 +23,8 @@ void release_do(struct model *m, const struct ask *ask, struct verdict *out);
 void extend_do(struct model *m, const struct ask *ask, struct verdict *out);
 void settle_do(struct model *m, const struct ask *ask, struct verdict *out);
 void kick_do(struct model *m, const struct ask *ask, struct verdict *out);
+void hold_do(struct model *m, const struct ask *ask, struct verdict *out);
+void let_go_do(struct model *m, const struct ask *ask, struct verdict *out);
 void get_do(struct model *m, const struct ask *ask, struct verdict *out);
 
 #endif

@@ -181,10 +181,11 @@ void wire_ask(struct call *to, const struct ask *ask, uint64_t *chance)
 	static const char *const verbs[ASKED] = {
 		[ASK_CONFIRM] = "/confirm", [ASK_REACQUIRE] = "/confirm", [ASK_RELEASE] = "/release",
 		[ASK_EXTEND] = "/extend",   [ASK_KICK] = "/kick",         [ASK_GET] = "",
-		[ASK_SETTLE] = "/settle",
+		[ASK_SETTLE] = "/settle",   [ASK_HOLD] = "/hold",         [ASK_LET_GO] = "/hold",
 	};
+	static const char *const methods[ASKED] = {[ASK_HOLD] = "PUT", [ASK_LET_GO] = "DELETE", [ASK_GET] = "GET"};
 
-	snprintf(to->method, sizeof(to->method), "%s", ask->what == ASK_GET ? "GET" : "POST");
+	snprintf(to->method, sizeof(to->method), "%s", methods[ask->what] ? methods[ask->what] : "POST");
 	if (ask->what < ASK_RESERVE) {
 		text_add(&to->path, "/v1/movements");
 		movement_write(&to->body, ask, chance);
@@ -200,6 +201,8 @@ void wire_ask(struct call *to, const struct ask *ask, uint64_t *chance)
 			text_add(&to->body, "{\"if_expired\":\"reacquire\"}");
 		if (ask->what == ASK_EXTEND)
 			text_format(&to->body, "{\"ttl_s\":%d}", ask->wrong ? 2678401 : ask->ttl_s);
+		if (ask->what == ASK_HOLD)
+			text_add(&to->body, "{\"until\":null}");
 		if (ask->what == ASK_SETTLE && ask->force)
 			text_add(&to->body, "{\"force\":true}");
 	}

@@ -172,15 +172,15 @@ Test(migrate, a_step_cut_at_any_statement_is_repeated, .timeout = 60)
 	scratch_close(&s);
 }
 
-/* A table that was written anew has another number. */
+/* A table that was written anew has another number. Two are new. */
 Test(migrate, writes_no_table_anew)
 {
 	struct scratch    s;
 	struct made_up    m;
 	struct text       before = {0}, after = {0};
 	static const char sql[] = "SELECT table_id FROM information_schema.innodb_sys_tables"
-				  " WHERE name LIKE CONCAT(DATABASE(), '/%') AND name NOT LIKE '%/made'"
-				  " AND name NOT LIKE '%/sku_barcode' ORDER BY 1";
+				  " WHERE name LIKE CONCAT(DATABASE(), '/%') AND name NOT LIKE '%/made' AND"
+				  " name NOT LIKE '%/reservation_on_hold' AND name NOT LIKE '%/sku_barcode' ORDER BY 1";
 
 	scratch_open(&s);
 	nineteen_load(&s);

@@ -112,7 +112,7 @@ static const struct {
          "reservation_settle_from reservation_replace reservation_take_turn task_lose split_first split_line_drop "
          "split_part_add returned_note returned_make returned_add reservation_extend counted_enter stock_deduct "
          "stock_deduct_many stock_gather waiting_add waiting_lose waiting_confirm waiting_end reservation_wait "
-         "waits_since_add "},
+         "waits_since_add reservation_on_hold reservation_off_hold on_hold_add on_hold_end on_hold_remove "},
 	{"The fence of a lane: it really changes the row of the writer, and so does whoever takes the writer away. Of "
          "two "
          "such transactions on two nodes one is undone. Where it finds nothing the lane asks anew, and that waits.",

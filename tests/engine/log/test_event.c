@@ -38,6 +38,10 @@ static void reservation_compare(const struct feed_event *e, const struct reserva
 	cr_expect(same(found->last_error, r->last_error) && same(found->reference, r->reference));
 	cr_expect(same(found->replaced_by, r->replaced_by) && !found->by);
 	cr_expect(r->waits_since > 0 ? found->waits_since == told(r->waits_since) : found->waits_since <= 0);
+	if (reservation_on_hold(r) && reservation_is_live(r->state))
+		cr_expect(found->hold_until == told(r->hold_until) && same(found->hold_reason, r->hold_reason));
+	else
+		cr_expect(!reservation_on_hold(found) && !found->hold_reason);
 }
 
 static void head_compare(const struct feed_event *e, const struct event_head *head, uint32_t place)
