@@ -113,7 +113,7 @@ Test(migrate, tables_of_others_are_left_alone)
 	             1);
 	tables_run(s.db, "RENAME TABLE event TO of_a_shop");
 	migrate(&s);
-	tables_run(s.db, NO_STEPS);
+	tables_run(s.db, "BEGIN NOT ATOMIC " NO_STEPS "; END");
 	tables_run(s.db, "DELETE FROM schema_version WHERE version > 20");
 	tables_run(s.db, "INSERT INTO schema_version VALUES (-20, UTC_TIMESTAMP(3))"); /* cut off before its end .. */
 	tables_run(s.db, "ALTER TABLE sku ADD COLUMN more INT");                       /* .. and not ours since */
@@ -182,7 +182,7 @@ Test(migrate, writes_no_table_anew)
 	static const char sql[] = "SELECT table_id FROM information_schema.innodb_sys_tables"
 				  " WHERE name LIKE CONCAT(DATABASE(), '/%') AND name NOT LIKE '%/made'"
 				  " AND name NOT LIKE '%/waiting_line' AND name NOT LIKE '%/reservation_amend'"
-				  " AND name NOT LIKE '%/reservation_on_hold' ORDER BY 1";
+				  " AND name NOT LIKE '%/reservation_on_hold' AND name NOT LIKE '%/sku_barcode' ORDER BY 1";
 
 	scratch_open(&s);
 	nineteen_load(&s);
@@ -329,7 +329,7 @@ static void steps_rename(void)
 Test(migrate, busy_lanes_end_when_a_step_renames_their_table)
 {
 	static const char *const back[] = {
-		"run stats -> 78 '~schema version 902, this program needs 23: it was migrated by a newer'",
+		"run stats -> 78 '~schema version 902, this program needs 25: it was migrated by a newer'",
 		"sql RENAME TABLE made_writer TO log_writer, made_task TO job_task",
 		"sql DELETE FROM schema_version WHERE version > 900",
 		NULL,
@@ -455,7 +455,7 @@ Test(migrate, one_after_the_other_on_a_cluster, .timeout = 60)
 	other = scratch_connection(&s);
 	source_node_set(db_source(s.db), &(struct node){.name = "n1"});
 	for (int dead = 0; dead < 2; dead++) {
-		tables_run(s.db, NO_STEPS);
+		tables_run(s.db, "BEGIN NOT ATOMIC " NO_STEPS "; END");
 		tables_run(s.db, "DELETE FROM schema_version");
 		tables_run(s.db, "INSERT INTO schema_version VALUES (19, UTC_TIMESTAMP(3))");
 		tables_run(s.db, "INSERT INTO schema_version VALUES (0, UTC_TIMESTAMP(3))");
