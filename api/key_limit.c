@@ -49,8 +49,9 @@ static void op_judge(struct key *key, struct op *op)
 	room = key->counted ? key->line.held - held_open(key) - key->flying : 0;
 	op->reserve.limited = true;
 	op->reserve.room = room > 0 ? room : 0;
-	if (units > op->reserve.room && (!op->other_id || key->flying > QTY_MAX))
-		return; /* refused, or a replay; a replacement is judged with the units that it replaces */
+	if (units > op->reserve.room && ((!op->other_id && op->kind == OP_RESERVE) || key->flying > QTY_MAX))
+		return; /* refused, or a replay; a replacement and an amendment are judged with the units that they
+		           replace */
 	op->reserve.held_units = units;
 	key->flying += units;
 }
@@ -60,7 +61,7 @@ void key_limit_begin(struct key *key, struct op *first)
 	for (struct op *op = first; op; op = op->next) {
 		op->key_id = key->line.key_id;
 		op->by = key->name;
-		if (op->kind == OP_RESERVE)
+		if (op->kind == OP_RESERVE || op->kind == OP_AMEND)
 			op_judge(key, op);
 	}
 }
@@ -73,7 +74,7 @@ static void reservation_ended(struct key *key, const struct op *op)
 	assert(key->flying >= 0);
 	if (op->becomes == CONFIRMED)
 		return; /* never held open */
-	if (op->outcome == OUTCOME_OK)
+	if (op->outcome == OUTCOME_OK && op->kind == OP_RESERVE)
 		key->grown += lines_units(op->reservation->lines, op->reservation->lines_count);
 	else if (op->outcome == OUTCOME_UNKNOWN)
 		key->grown += op->reserve.held_units; /* the next count sees these units */
@@ -107,6 +108,28 @@ static struct key *key_by_number(const struct keys *k, uint32_t key_id)
 	return NULL;
 }
 
+/* A key holds so many units less. Never below 0: another process may have made the hold since the count. */
+static void key_shrink(struct key *holder, int64_t units)
+{
+	holder->shrunk += units < held_open(holder) ? units : held_open(holder);
+}
+
+/* A hold that got other lines counts for the key that made it, whichever key asked for them. */
+static void hold_amended(struct key_limit *l, const struct op *op)
+{
+	struct key *holder = op->found && op->found->state == HELD ? key_by_number(l->keys, op->found->key_id) : NULL;
+	int64_t     more;
+
+	if (!holder || op->outcome != OUTCOME_OK)
+		return;
+	more = lines_units(op->reservation->lines, op->reservation->lines_count) -
+	       lines_units(op->found->lines, op->found->lines_count);
+	if (more > 0)
+		holder->grown += more;
+	else if (op->arrived_ms > l->taken_ms) /* otherwise it may be in the count */
+		key_shrink(holder, -more);
+}
+
 /* Any key of a fitting role may end a hold; the units are given back to the key that made it. */
 void key_limit_end(struct key_limit *l, struct key *key, const struct op *op)
 {
@@ -114,14 +137,16 @@ void key_limit_end(struct key_limit *l, struct key *key, const struct op *op)
 	struct key               *holder;
 	int64_t                   units;
 
-	if (op->kind == OP_RESERVE && op->reserve.held_units > 0)
+	if ((op->kind == OP_RESERVE || op->kind == OP_AMEND) && op->reserve.held_units > 0)
 		reservation_ended(key, op);
+	if (op->kind == OP_AMEND && l)
+		hold_amended(l, op);
 	if (!l || l->keys->limited == 0 || !ended || op->arrived_ms <= l->taken_ms)
 		return; /* the count that came meanwhile may include the operation */
 	holder = key_by_number(l->keys, ended->key_id);
 	units = lines_units(ended->lines, ended->lines_count);
-	if (holder) /* never below 0: another process may have made the hold since the count */
-		holder->shrunk += units < held_open(holder) ? units : held_open(holder);
+	if (holder)
+		key_shrink(holder, units);
 }
 
 /* ---- counting */

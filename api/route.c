@@ -1,6 +1,7 @@
 /* route.c - see route.h. The key is checked before anything else of the request, and before its body has come. */
 #include "api/route.h"
 #include "api/activity.h"
+#include "api/calls/amend_call.h"
 #include "api/stock/availability.h"
 #include "api/calls/buried.h"
 #include "api/calls/events_call.h"
@@ -9,6 +10,7 @@
 #include "api/stock/locations_call.h"
 #include "api/calls/reservation_list.h"
 #include "api/calls/reservations.h"
+#include "api/calls/split_call.h"
 #include "api/stock/stock_call.h"
 #include "api/calls/tasks.h"
 #include "api/stock/thresholds.h"

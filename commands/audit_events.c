@@ -255,7 +255,7 @@ static bool is_part(const struct events_audit *a, const struct feed_event *e)
 /* The order has other lines after the event. */
 static bool moves_lines(enum event_type t)
 {
-	return t == EVENT_SPLIT || t == EVENT_ARRIVED || t == EVENT_BACKORDERED;
+	return t == EVENT_SPLIT || t == EVENT_ARRIVED || t == EVENT_BACKORDERED || t == EVENT_CHANGED;
 }
 
 /* The order stays in the state in which it was. */

@@ -241,6 +241,7 @@ static enum db_result purge_reservations(struct db *db, struct purge *p)
 	txn_run(&t, PURGE_SHORTS, &fill);
 	txn_run(&t, PURGE_HOLDS, &fill); /* without limits of keys, nothing else removes these */
 	txn_run(&t, PURGE_SPLITS, &fill);
+	txn_run(&t, PURGE_AMENDS, &fill);
 	txn_run(&t, PURGE_RETURNED, &fill);
 	txn_run(&t, ON_HOLD_REMOVE, &fill); /* of orders that expired */
 	result = txn_commit(&t, &verdict);

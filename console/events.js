@@ -41,6 +41,7 @@ const TYPES = {
     'replaced',
     'arrived',
     'backordered',
+    'changed',
     'on_hold',
     'off_hold',
   ],

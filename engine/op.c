@@ -457,8 +457,10 @@ static void print_split(struct text *t, const struct op *op)
  * for another. */
 static void lines_hash(struct op *op)
 {
-	static void (*const prints[OP_KINDS])(struct text * t, const struct op *op) = {
-		[OP_RESERVE] = print_reserve, [OP_MOVE] = print_move, [OP_SPLIT] = print_split};
+	static void (*const prints[OP_KINDS])(struct text * t, const struct op *op) = {[OP_RESERVE] = print_reserve,
+	                                                                               [OP_MOVE] = print_move,
+	                                                                               [OP_AMEND] = print_lines,
+	                                                                               [OP_SPLIT] = print_split};
 	unsigned char digest[SHA256_BYTES];
 	struct text   print = {0};
 

@@ -39,14 +39,18 @@ extern const struct op_trait op_traits[OP_KINDS];
 #define SHARED_UNITS_MAX INT64_C(1000000000)
 
 enum reserve_mode { ALL_OR_NOTHING, BEST_EFFORT };
-struct reserve { /* OP_RESERVE */
+struct reserve { /* OP_RESERVE; OP_AMEND */
 	enum reserve_mode mode : 8;
-	bool              limited; /* the key has a limit of units .. */
-	uint32_t          ttl_s;
-	int64_t           room;        /* .. and may hold so many more; 0 or more */
-	int64_t           held_units;  /* units that count against the key's limit until the answer; 0: none */
-	int64_t           ship_after;  /* no claim takes it before; 0: at once */
-	int64_t           waits_since; /* given by an admin: the order's position in the queue; 0: none */
+	bool              limited;    /* the key has a limit of units .. */
+	bool              force;      /* of an OP_AMEND: also where an open task has the order */
+	uint32_t          ttl_s;      /* of an OP_AMEND 0: a hold ends when it did */
+	int64_t           room;       /* .. and may hold so many more; 0 or more */
+	int64_t           held_units; /* units that count against the key's limit until the answer; 0: none */
+	union {
+		int64_t ship_after; /* no claim takes it before; 0: at once */
+		int64_t if_version; /* of an OP_AMEND: the version that the order must have; -1: any */
+	};
+	int64_t waits_since; /* given by an admin: the order's position in the queue; 0: none */
 };
 
 /* More of a line of a count. */
@@ -112,6 +116,7 @@ struct has {                  /* OP_GET_CUSTOMER: the answer */
 struct change {          /* OP_CONFIRM, OP_RELEASE, OP_EXTEND, OP_KICK, OP_SETTLE, OP_SPLIT, OP_ON_HOLD */
 	bool reacquire;  /* a confirmation that may acquire an expired reservation anew */
 	bool force;      /* settled also where an open task has the order, or while it is held back */
+	bool if_held;    /* released only where it is held */
 	bool reacquired; /* the answer: the reservation had expired */
 	union {
 		int64_t ttl_s;      /* an extension: the new time to live, from now */
@@ -304,10 +309,11 @@ struct op {
 	uint64_t            new_id;
 	struct reservation *found, *other; /* the rows that the look-ups of its id and of other_id gave; owned */
 	struct claim       *claim;         /* who has the order to be settled or replaced; NULL: no open task; owned */
-	int64_t             other_before; /* `changed` of the other order at the look-up before; -1: it was not there */
-	int64_t             busy_since_ms; /* first time at which it was parked; 0: never */
-	int64_t             again_ms;      /* parked: when it is to be tried again */
-	uint64_t            turn;          /* its place in the order in which its lane took operations from the queue */
+	int64_t             other_before;  /* `changed` of the other order, or of the one that is amended, at the
+	                                      look-up before; -1: it was not there */
+	int64_t  busy_since_ms;            /* first time at which it was parked; 0: never */
+	int64_t  again_ms;                 /* parked: when it is to be tried again */
+	uint64_t turn;                     /* its place in the order in which its lane took operations from the queue */
 	/* ---- */
 	uint32_t       lines_count, lines_max;
 	struct choice *choices; /* judged behind the plain lines, in the order of op_seal */

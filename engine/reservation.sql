@@ -58,6 +58,11 @@ due_at <= UTC_TIMESTAMP(3)
 -- their column moves nothing of as_read.
 ({claimed} = 1 OR NOT {is_claimed})
 
+-- piece: version_stays
+-- Of a change that no event tells, ahead of `changed = @s`: the order keeps its version (schema/022_change.sql). Values
+-- are set from the left to the right.
+version = IF(version_kept = changed, version, changed), version_kept = @s
+
 -- piece: ships_at
 -- The time from which the reservation may be shipped: as asked for, or the end of its hold where that is later
 -- (on_hold.sql). All statements that make an order due read this one time.

@@ -118,7 +118,8 @@ struct relocation {
 	const struct line     *beside; /* .. and its line of the sku that is at `to` already; NULL: none */
 	const struct location *to;
 	int64_t                qty;
-	uint16_t               slot; /* at `to` */
+	uint16_t               slot;   /* at `to` */
+	bool                   parted; /* the line has several positions in the queue */
 };
 
 /* A line of a transfer or an arrival: units of one sku that go from a location to another. */

@@ -94,6 +94,7 @@ void reservation_json_part(struct json_writer *w, const struct reservation *r, c
 	json_put_time(w, "created_at", r->created_at);
 	json_put_time(w, "expires_at", r->expires_at);
 	json_put_int(w, "attempts", r->attempts);
+	json_put_int(w, "version", r->version ? r->version : r->changed);
 	put_time_if(w, "confirmed_at", r->confirmed_at);
 	put_time_if(w, "released_at", r->released_at);
 	put_time_if(w, "settled_at", r->settled_at);

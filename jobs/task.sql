@@ -99,7 +99,9 @@ INSERT INTO job_task (kind, worker, state, lease_until, claimed, completed, fail
 -- (reservation_id, attempts, changed); `changed` is as read just before.
 UPDATE (SELECT 0 AS id, 0 AS attempts, 0 AS changed UNION ALL VALUES {rows}) mine
   STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = mine.id
-   SET r.state = {state}, r.changed = @s, r.task_id = LAST_INSERT_ID(), r.attempts = GREATEST(r.attempts, 1)
+   SET r.version = IF(r.version_kept = r.changed, r.version, r.changed),
+       r.version_kept = IF(r.state = {state}, @s, NULL), r.state = {state}, r.changed = @s,
+       r.task_id = LAST_INSERT_ID(), r.attempts = GREATEST(r.attempts, 1)
  WHERE r.changed = mine.changed AND r.attempts IN (mine.attempts, 0)
    AND IFNULL(r.task_id, 0) IN (0, {task}) AND r.state IN ({state}, {buried});
 
@@ -134,7 +136,7 @@ SELECT {reservation_columns}, {line_columns}
  WHERE t.task_id = {task} AND r.state = {state} AND r.task_id IS NULL AND r.attempts > 0;
 
 -- name: task_uncharge
-UPDATE reservation FORCE INDEX (PRIMARY) SET changed = @s, attempts = {uncharged}
+UPDATE reservation FORCE INDEX (PRIMARY) SET {version_stays}, changed = @s, attempts = {uncharged}
  WHERE {as_read} AND {is_free} AND state = {state};
 
 -- piece: open_or_done
@@ -168,7 +170,9 @@ GREATEST(attempts, 1) - 1
 -- is to be buried has no pause_ms.
 UPDATE (SELECT 0 AS id, 0 AS changed, 0 AS pause_ms, '' AS error UNION ALL VALUES {rows}) failed
   STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = failed.id
-   SET r.changed = @s, r.state = IF(failed.pause_ms IS NULL, {buried}, {state}),
+   SET r.version = IF(r.version_kept = r.changed, r.version, r.changed),
+       r.version_kept = IF(failed.pause_ms IS NULL, NULL, @s), r.changed = @s,
+       r.state = IF(failed.pause_ms IS NULL, {buried}, {state}),
        r.task_id = IF({state} = {held} OR r.ship_after > @t + INTERVAL failed.pause_ms * 1000 MICROSECOND, 0, NULL),
        r.last_error = failed.error,
        r.due_at = IFNULL(GREATEST(@t + INTERVAL failed.pause_ms * 1000 MICROSECOND,
@@ -177,13 +181,16 @@ UPDATE (SELECT 0 AS id, 0 AS changed, 0 AS pause_ms, '' AS error UNION ALL VALUE
 
 -- name: task_give_back
 -- Gives the orders back at once; the attempt is not charged.
-UPDATE reservation FORCE INDEX (PRIMARY) SET changed = @s, task_id = NULL, attempts = {uncharged} WHERE {its_orders};
+UPDATE reservation FORCE INDEX (PRIMARY)
+   SET {version_stays}, changed = @s, task_id = NULL, attempts = {uncharged}
+ WHERE {its_orders};
 
 -- name: task_put_off
 -- Orders that other transactions keep locked are due again in 10 s; the attempt is not charged. Holds wait under task
 -- 0, as after a failure.
 UPDATE reservation FORCE INDEX (PRIMARY)
-   SET changed = @s, task_id = IF({state} = {held} OR ship_after > @t + INTERVAL 10 SECOND, 0, NULL),
+   SET {version_stays}, changed = @s,
+       task_id = IF({state} = {held} OR ship_after > @t + INTERVAL 10 SECOND, 0, NULL),
        attempts = {uncharged},
        due_at = GREATEST(@t + INTERVAL 10 SECOND, IF({state} = {held}, @t, {ships_at})), last_error = {error}
  WHERE {its_orders};
@@ -192,7 +199,7 @@ UPDATE reservation FORCE INDEX (PRIMARY)
 -- Gives back holds of an expiry that are not past their time: a clock that was ahead has claimed them. They are due at
 -- their end.
 UPDATE reservation FORCE INDEX (PRIMARY)
-   SET changed = @s, task_id = NULL, attempts = {uncharged}, due_at = expires_at
+   SET {version_stays}, changed = @s, task_id = NULL, attempts = {uncharged}, due_at = expires_at
  WHERE {its_orders};
 
 -- name: task_mark_returned
@@ -318,6 +325,9 @@ DELETE b FROM reservation_returned b FORCE INDEX (PRIMARY) WHERE b.reservation_i
 -- name: purge_splits
 -- The parts of a reservation are known as long as the reservation itself.
 DELETE s FROM reservation_part s FORCE INDEX (PRIMARY) WHERE s.first_id IN ({list});
+
+-- name: purge_amends
+DELETE a FROM reservation_amend a FORCE INDEX (PRIMARY) WHERE a.reservation_id IN ({list});
 
 -- name: purge_tasks_page
 -- Walks like purge_page: {limit} tasks behind {after_id}, and which of them ended more than {keep_days} ago and are

@@ -370,7 +370,7 @@ SELECT r.order_id, r.task_id, r.due_at FROM reservation r FORCE INDEX (PRIMARY)
 -- A line waits since the time that was given for its order, otherwise since the confirmation, a held one since it was
 -- made. A line that replaces another one, or was split off, may have the position of the line it comes from: `first_id`
 -- says which. A replacement of before given times were noted anew has no note. Of a time that a reaper has set, because
--- a clock was ahead, nothing more is known.
+-- a clock was ahead, nothing more is known, nor of one that a change of the order's lines has set.
 SELECT r.order_id, k.code AS sku, o.code AS location, w.waits_since, w.first_id, w.told, e.waits_since AS place_told,
        w.reservation_id
   FROM waiting_line w FORCE INDEX (PRIMARY)
@@ -380,9 +380,30 @@ SELECT r.order_id, k.code AS sku, o.code AS location, w.waits_since, w.first_id,
  WHERE w.reservation_id BETWEEN {from_id} AND {until_id} AND ({sku} = 0 OR w.sku_id = {sku})
    AND (w.waits_since > {soon} OR w.told > 2 OR w.first_id > w.reservation_id
         OR (w.told = 1 AND e.waits_since <> w.waits_since)
-        OR (e.replaces IS NULL AND NOT r.noted & {parts}
+        OR (e.replaces IS NULL AND NOT r.noted & {parts} AND NOT r.noted & {amended}
             AND (w.first_id <> w.reservation_id OR w.told = (e.waits_since IS NULL)
                  OR (w.told = 0 AND w.waits_since <> IF(r.state = {held}, r.created_at, r.confirmed_at)))));
+
+-- name: positions_have_units (by_reservation)
+-- A waiting line that has several positions in the queue has units at each of them: the line has more than those of all
+-- later ones. Only orders of which the lines were changed, and what came from these, have such lines.
+SELECT r.order_id, k.code AS sku, o.code AS location, d.qty, d.added_units, d.least, d.firsts, r.noted
+  FROM (SELECT w.reservation_id, w.sku_id, w.location_id, MAX(l.qty) AS qty, COALESCE(SUM(w.units), 0) AS added_units,
+               MIN(w.units) AS least, SUM(w.added = 0 AND w.units IS NULL) AS firsts, COUNT(*) AS positions
+          FROM waiting_line w FORCE INDEX (PRIMARY)
+          LEFT JOIN reservation_line l FORCE INDEX (PRIMARY)
+            ON l.reservation_id = w.reservation_id AND l.sku_id = w.sku_id AND l.location_id = w.location_id
+         WHERE w.reservation_id BETWEEN {from_id} AND {until_id} AND ({sku} = 0 OR w.sku_id = {sku})
+         GROUP BY w.reservation_id, w.sku_id, w.location_id) d
+  LEFT JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = d.reservation_id
+  LEFT JOIN sku k ON k.sku_id = d.sku_id LEFT JOIN location o ON o.location_id = d.location_id
+ WHERE d.firsts <> 1 OR d.least < 1 OR (d.positions > 1 AND (d.qty <= d.added_units OR NOT r.noted & {amended}));
+
+-- name: version_is_known (by_reservation)
+-- A version that a change has left behind is older than that change.
+SELECT r.order_id, r.version, r.version_kept, r.changed FROM reservation r FORCE INDEX (PRIMARY)
+ WHERE (r.version_kept > r.changed OR r.version >= r.version_kept OR (r.version_kept IS NOT NULL AND r.version IS NULL))
+       AND r.reservation_id BETWEEN {from_id} AND {until_id} AND {is_of_sku};
 
 -- name: hold_of_key (by_reservation)
 -- A row of held units agrees with its reservation, which is there: the key, and the units of its lines.
@@ -447,7 +468,8 @@ SELECT r.order_id, e.replaced_by, e.replaces, o.order_id, n.replaced_by, n.repla
 
 -- name: split_conserves (by_reservation)
 -- A reservation that was split has, of each sku at each location, what it had before less all that left it. Of one
--- whose lines have gone to other locations since nobody knows where a split has found them.
+-- whose lines have gone to other locations since nobody knows where a split has found them; amend_conserves is for one
+-- whose lines were changed.
 SELECT r.order_id, k.code AS sku, o.code AS location, MAX(s.units_before) AS units_before, SUM(s.qty) AS parted,
        MIN(s.units_before - s.qty) AS last, COALESCE(MAX(l.qty), 0) AS qty
   FROM reservation_part s FORCE INDEX (PRIMARY)
@@ -455,14 +477,55 @@ SELECT r.order_id, k.code AS sku, o.code AS location, MAX(s.units_before) AS uni
   LEFT JOIN reservation_line l FORCE INDEX (PRIMARY)
     ON l.reservation_id = s.first_id AND l.sku_id = s.sku_id AND l.location_id = s.location_id
   LEFT JOIN sku k ON k.sku_id = s.sku_id LEFT JOIN location o ON o.location_id = s.location_id
- WHERE s.first_id BETWEEN {from_id} AND {until_id} AND ({sku} = 0 OR s.sku_id = {sku}) AND NOT r.noted & {relocated}
+ WHERE s.first_id BETWEEN {from_id} AND {until_id} AND ({sku} = 0 OR s.sku_id = {sku})
+       AND NOT r.noted & {relocated} AND NOT r.noted & {amended}
  GROUP BY s.first_id, s.sku_id, s.location_id
 HAVING MAX(s.units_before) - SUM(s.qty) <> COALESCE(MAX(l.qty), 0)
     OR MIN(s.units_before - s.qty) <> COALESCE(MAX(l.qty), 0);
 
+-- piece: steps_of
+-- The steps of order r, of each sku at each location: splits that took units, and changes of its lines.
+(SELECT s.first_id AS reservation_id, s.sku_id, s.location_id, s.units_before, s.units_before - s.qty AS units_behind
+   FROM reservation_part s FORCE INDEX (PRIMARY) WHERE s.first_id BETWEEN {from_id} AND {until_id}
+ UNION ALL
+ SELECT a.reservation_id, a.sku_id, a.location_id, a.units_before, a.units_before + a.qty
+   FROM reservation_amend a FORCE INDEX (PRIMARY) WHERE a.reservation_id BETWEEN {from_id} AND {until_id})
+
+-- name: amend_conserves (by_reservation)
+-- The steps of an order whose lines were changed are a chain, of each sku at each location: each step begins with the
+-- units that another one has left, but for the first, and the order has now what the last one left. So of the numbers
+-- that steps begin with, and the present one, exactly one is not left by a step.
+SELECT r.order_id, k.code AS sku, o.code AS location, d.loose
+  FROM (SELECT n.reservation_id, n.sku_id, n.location_id, SUM(ABS(n.net)) AS loose
+          FROM (SELECT u.reservation_id, u.sku_id, u.location_id, u.units, SUM(u.sign) AS net
+                  FROM (SELECT b.reservation_id, b.sku_id, b.location_id, b.units_before AS units, 1 AS sign
+                          FROM {steps_of} b
+                        UNION ALL
+                        SELECT b.reservation_id, b.sku_id, b.location_id, b.units_behind, -1 FROM {steps_of} b
+                        UNION ALL
+                        SELECT b.reservation_id, b.sku_id, b.location_id,
+                               (SELECT COALESCE(SUM(l.qty), 0) FROM reservation_line l FORCE INDEX (PRIMARY)
+                                 WHERE l.reservation_id = b.reservation_id AND l.sku_id = b.sku_id
+                                   AND l.location_id = b.location_id), 1
+                          FROM (SELECT DISTINCT reservation_id, sku_id, location_id FROM {steps_of} c) b) u
+                 GROUP BY u.reservation_id, u.sku_id, u.location_id, u.units) n
+         GROUP BY n.reservation_id, n.sku_id, n.location_id) d
+  STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = d.reservation_id
+  LEFT JOIN sku k ON k.sku_id = d.sku_id LEFT JOIN location o ON o.location_id = d.location_id
+ WHERE d.loose <> 1 AND r.noted & {amended} AND NOT r.noted & {relocated} AND ({sku} = 0 OR d.sku_id = {sku});
+
+-- name: amend_has_reservation (by_reservation)
+-- Differences are of an order that says that there are some; none is of nothing, and none leaves less than nothing.
+SELECT a.reservation_id, r.order_id, r.noted, a.changed, r.changed AS last, a.units_before, a.qty
+  FROM reservation_amend a FORCE INDEX (PRIMARY)
+  LEFT JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = a.reservation_id
+ WHERE (r.reservation_id IS NULL OR NOT r.noted & {amended} OR a.changed > r.changed OR a.qty = 0 OR a.units_before < 0
+        OR a.units_before + a.qty < 0)
+       AND a.reservation_id BETWEEN {from_id} AND {until_id} AND ({sku} = 0 OR a.sku_id = {sku});
+
 -- name: part_has_its_units (by_reservation)
--- A part has, of each sku at each location, what came with the split less what left it by further ones; one whose lines
--- have gone to other locations since has it over all.
+-- A part has, of each sku at each location, what came with the split less what left it by further ones, and what
+-- changes of its lines added or took; one whose lines have gone to other locations since has it over all.
 SELECT p.order_id, k.code AS sku, o.code AS location, s.qty AS came, COALESCE(l.qty, 0) AS qty
   FROM reservation_part s FORCE INDEX (PRIMARY)
   STRAIGHT_JOIN reservation p FORCE INDEX (PRIMARY) ON p.reservation_id = s.part_id AND NOT p.noted & {relocated}
@@ -472,6 +535,8 @@ SELECT p.order_id, k.code AS sku, o.code AS location, s.qty AS came, COALESCE(l.
  WHERE s.qty <> COALESCE(l.qty, 0) + (SELECT COALESCE(SUM(f.qty), 0) FROM reservation_part f FORCE INDEX (PRIMARY)
                                        WHERE f.first_id = s.part_id AND f.sku_id = s.sku_id
                                          AND f.location_id = s.location_id)
+                - (SELECT COALESCE(SUM(a.qty), 0) FROM reservation_amend a FORCE INDEX (PRIMARY)
+                    WHERE a.reservation_id = s.part_id AND a.sku_id = s.sku_id AND a.location_id = s.location_id)
        AND s.first_id BETWEEN {from_id} AND {until_id} AND ({sku} = 0 OR s.sku_id = {sku})
 UNION ALL
 SELECT p.order_id, k.code AS sku, NULL, d.came, d.qty
@@ -479,7 +544,9 @@ SELECT p.order_id, k.code AS sku, NULL, d.came, d.qty
                (SELECT COALESCE(SUM(l.qty), 0) FROM reservation_line l FORCE INDEX (PRIMARY)
                  WHERE l.reservation_id = s.part_id AND l.sku_id = s.sku_id) +
                (SELECT COALESCE(SUM(f.qty), 0) FROM reservation_part f FORCE INDEX (PRIMARY)
-                 WHERE f.first_id = s.part_id AND f.sku_id = s.sku_id) AS qty
+                 WHERE f.first_id = s.part_id AND f.sku_id = s.sku_id) -
+               (SELECT COALESCE(SUM(a.qty), 0) FROM reservation_amend a FORCE INDEX (PRIMARY)
+                 WHERE a.reservation_id = s.part_id AND a.sku_id = s.sku_id) AS qty
           FROM reservation_part s FORCE INDEX (PRIMARY)
           STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = s.part_id AND r.noted & {relocated}
          WHERE s.first_id BETWEEN {from_id} AND {until_id} AND ({sku} = 0 OR s.sku_id = {sku})

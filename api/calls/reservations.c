@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { LINES_MAX = 1000, BATCH_MAX = 1000, TTL_S = 900, TTL_MAX_S = 31 * 86400 };
+enum { LINES_MAX = 1000, BATCH_MAX = 1000, TTL_S = 900 };
 
 /* ---- answers */
 
@@ -102,7 +102,7 @@ static void good_write(struct json_writer *w, void *arg)
 	reservation_json(w, op->reservation);
 	if (op->kind == OP_GET)
 		kin_write(w, op);
-	if (op->kind == OP_RESERVE && op_has_faults(op))
+	if ((op->kind == OP_RESERVE || op->kind == OP_AMEND) && op_has_faults(op))
 		faults_write(w, "short", op, SHORT);
 	if (op->kind == OP_CONFIRM && op->change.reacquired && op->outcome == OUTCOME_OK)
 		json_put_bool(w, "reacquired", true);
@@ -170,7 +170,7 @@ void reservation_answer_request(struct request *r)
 
 /* ---- making one */
 
-static const char *const modes[] = {"all_or_nothing", "best_effort", NULL};
+const char *const reserve_modes[] = {"all_or_nothing", "best_effort", NULL};
 
 /* Counts the locations that `count` lines name, and the lines that have a list of them. */
 static void lists_count(struct json_reader *in, const void *element, size_t count, size_t *named, size_t *lists)
@@ -233,8 +233,9 @@ static void read_location(struct json_reader *line, struct op *op, const char *s
 		op_line(op, sku, sku_len, location, len, qty);
 }
 
-/* The lines of a reservation where a line has a member that plain lines have not. */
-static struct op *read_any_lines(struct json_reader *in, const void *element, size_t count, size_t more)
+/* The lines of an order where a line has a member that plain lines have not. */
+static struct op *read_any_lines(struct json_reader *in, enum op_kind kind, const void *element, size_t count,
+                                 size_t more)
 {
 	const char        *sku = "";
 	size_t             sku_len = 0, named = 0, lists = 0;
@@ -245,7 +246,7 @@ static struct op *read_any_lines(struct json_reader *in, const void *element, si
 	lists_count(in, element, count, &named, &lists);
 	if (in->failed)
 		count = named = lists = 0;
-	op = op_new(OP_RESERVE, named,
+	op = op_new(kind, named,
 	            lists * sizeof(struct choice) + count * (SKU_MAX + 1) + named * (LOCATION_MAX + 1) + more);
 	op_choices(op, lists);
 	for (size_t i = 0; i < count && !in->failed; i++) {
@@ -261,8 +262,7 @@ static struct op *read_any_lines(struct json_reader *in, const void *element, si
 	return op;
 }
 
-/* An operation with the lines of the body, and room for `more` bytes of text. */
-static struct op *read_lines(struct json_reader *in, enum op_kind kind, size_t more)
+struct op *order_lines_read(struct json_reader *in, enum op_kind kind, size_t more)
 {
 	const char        *sku = "", *location;
 	size_t             sku_len = 0, location_len;
@@ -280,9 +280,9 @@ static struct op *read_lines(struct json_reader *in, enum op_kind kind, size_t m
 		json_code(&line, "sku", JSON_REQUIRED, SKU_MAX, &sku, &sku_len);
 		json_int(&line, "qty", JSON_REQUIRED, 1, LINE_UNITS_MAX, &qty);
 		json_code(&line, "location", JSON_OPTIONAL, LOCATION_MAX, &location, &location_len);
-		if (kind == OP_RESERVE && json_has_more(&line)) {
+		if (kind != OP_SPLIT && json_has_more(&line)) {
 			op_free(op);
-			return read_any_lines(in, first, count, more);
+			return read_any_lines(in, kind, first, count, more);
 		}
 		if (json_leave(&line, in))
 			op_line(op, sku, sku_len, location, location_len, qty);
@@ -329,7 +329,7 @@ static struct op *read_reservation(struct json_reader *in)
 
 	json_id(in, "order_id", JSON_REQUIRED, &order_id, &id_len);
 	json_int(in, "ttl_s", JSON_OPTIONAL, 1, TTL_MAX_S, &ttl_s);
-	json_word(in, "mode", JSON_OPTIONAL, modes, &mode);
+	json_word(in, "mode", JSON_OPTIONAL, reserve_modes, &mode);
 	json_bool(in, "confirm", JSON_OPTIONAL, &confirm);
 	json_id(in, "replaces", JSON_OPTIONAL, &other, &other_len);
 	reference = json_note(in, "reference", &reference_len);
@@ -338,9 +338,9 @@ static struct op *read_reservation(struct json_reader *in)
 	waits_since = read_waits_since(in);
 	if (other && other_len == id_len && memcmp(other, order_id, id_len) == 0)
 		json_refuse(in, "replaces", "must be another order");
-	op = read_lines(in, OP_RESERVE,
-	                (other ? other_len + 1 : 0) + (reference ? reference_len + 1 : 0) +
-	                        (customer ? customer_len + 1 : 0));
+	op = order_lines_read(in, OP_RESERVE,
+	                      (other ? other_len + 1 : 0) + (reference ? reference_len + 1 : 0) +
+	                              (customer ? customer_len + 1 : 0));
 	if (!json_end(in)) {
 		op_free(op);
 		return NULL;
@@ -540,6 +540,15 @@ static void read_reacquire(struct json_reader *in, struct change *change)
 	change->reacquire = word == 0;
 }
 
+static void read_if_state(struct json_reader *in, struct change *change)
+{
+	static const char *const states[] = {"held", NULL};
+	int                      word = -1;
+
+	json_word(in, "if_state", JSON_OPTIONAL, states, &word);
+	change->if_held = word == 0;
+}
+
 static void read_force(struct json_reader *in, struct change *change)
 {
 	json_bool(in, "force", JSON_OPTIONAL, &change->force);
@@ -557,7 +566,7 @@ void post_confirm(struct request *r)
 
 void post_release(struct request *r)
 {
-	post_change(r, OP_RELEASE, NULL);
+	post_change(r, OP_RELEASE, read_if_state);
 }
 
 void post_kick(struct request *r)
@@ -573,60 +582,6 @@ void post_settle(struct request *r)
 void post_extend(struct request *r)
 {
 	post_change(r, OP_EXTEND, read_ttl);
-}
-
-/* ---- a part of one */
-
-static struct op *read_split(struct json_reader *in)
-{
-	static const char *const            thens[] = {"confirm", "release", "settle", NULL};
-	static const enum reservation_state becomes[] = {CONFIRMED, RELEASED, SETTLED};
-	const char                         *order_id = "";
-	size_t                              id_len = 0;
-	int                                 then = -1;
-	bool                                force = false;
-	struct op                          *op;
-
-	json_id(in, "order_id", JSON_REQUIRED, &order_id, &id_len);
-	json_word(in, "then", JSON_OPTIONAL, thens, &then);
-	json_bool(in, "force", JSON_OPTIONAL, &force);
-	op = read_lines(in, OP_SPLIT, ID_MAX + 1);
-	if (!json_end(in)) {
-		op_free(op);
-		return NULL;
-	}
-	memcpy(op->id, order_id, id_len);
-	if (then >= 0)
-		op->becomes = becomes[then];
-	op->change.force = force;
-	return op;
-}
-
-void post_split(struct request *r)
-{
-	struct json_reader in;
-	struct json_fault  fault;
-	struct op         *op;
-
-	if (!read_body(r, &in, &fault))
-		return;
-	op = read_split(&in);
-	if (!op) {
-		reply_invalid(r, fault.field, fault.detail);
-		return;
-	}
-	if (strcmp(op->id, r->param[0]) == 0) {
-		op_free(op);
-		reply_invalid(r, "order_id", "must be another order than the one that is split");
-		return;
-	}
-	if (!request_permits(r, op->becomes == SETTLED ? WORKERS : ORDERS)) {
-		op_free(op);
-		return;
-	}
-	op->other_id = op_text(op, r->param[0], strlen(r->param[0]));
-	op_seal(op, NULL);
-	request_start(r, op, reservation_answer_request);
 }
 
 /* ---- many that are there */
@@ -646,8 +601,10 @@ static void read_order_id(struct request *r, struct json_reader *items, size_t i
 	memcpy(r->ops[i]->id, order_id, len);
 }
 
-/* Each order goes to the lane of its own id, as other calls about that order do. */
-static void post_changes(struct request *r, enum op_kind kind)
+/* Each order goes to the lane of its own id, as other calls about that order do. `read` (NULL: nothing) takes the
+ * members of the call that are of all orders. */
+static void post_changes(struct request *r, enum op_kind kind,
+                         void (*read)(struct json_reader *in, struct change *change))
 {
 	struct json_reader items;
 	struct json_fault  fault;
@@ -657,8 +614,8 @@ static void post_changes(struct request *r, enum op_kind kind)
 	if (!read_body(r, NULL, &fault) || !query_end(r))
 		return;
 	count = json_begin_items(&items, r->body, "order_ids", BATCH_MAX, &fault);
-	if (kind == OP_CONFIRM)
-		read_reacquire(&items, &change);
+	if (read)
+		read(&items, &change);
 	if (!read_end(r, &items, &fault))
 		return;
 	ops_make(r, count);
@@ -672,15 +629,15 @@ static void post_changes(struct request *r, enum op_kind kind)
 
 void post_confirmations(struct request *r)
 {
-	post_changes(r, OP_CONFIRM);
+	post_changes(r, OP_CONFIRM, read_reacquire);
 }
 
 void post_releases(struct request *r)
 {
-	post_changes(r, OP_RELEASE);
+	post_changes(r, OP_RELEASE, read_if_state);
 }
 
 void post_settlements(struct request *r)
 {
-	post_changes(r, OP_SETTLE);
+	post_changes(r, OP_SETTLE, NULL);
 }

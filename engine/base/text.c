@@ -40,7 +40,7 @@ char *decimal_write(char *to, uint64_t n)
 {
 	int digits = 1;
 
-	for (uint64_t rest = n; rest > 9; rest /= 10)
+	for (uint64_t most = 9; n > most && digits < 20; most = most * 10 + 9)
 		digits++;
 	to[digits] = '\0';
 	for (int i = digits; i-- > 0; n /= 10)

@@ -94,6 +94,15 @@ static void compound_commit(struct txn *t)
 
 /* ---- with a fence */
 
+/* Reads what the fence has given back. */
+static void entered_read(struct txn *t)
+{
+	int64_t given = db_last_id(t->db), stamp_max = (INT64_C(1) << STAMP_BITS) - 1;
+
+	t->now = given >> STAMP_BITS;
+	t->stamp = (given & stamp_max) < stamp_max ? t->now * 1000 + (given & stamp_max) : 0;
+}
+
 /* Reads the answers to all steps that were sent. The first one that is not as it should be decides. */
 static void steps_settle(struct txn *t)
 {
@@ -110,7 +119,7 @@ static void steps_settle(struct txn *t)
 			continue;
 		changed = db_changed(t->db) == step->expected;
 		if (t->now == 0) { /* the first step is the fence, which tells the time */
-			t->now = db_last_id(t->db);
+			entered_read(t);
 			if (changed && (t->now <= 0 || t->now > TIME_LAST))
 				t->result = db_answered_other(t->db, false);
 			else if (changed) /* otherwise no row was read that could tell */
@@ -179,17 +188,27 @@ static void steps_undo(struct txn *t)
 		t->result = DB_AWAY;
 }
 
+/* A stamp is far ahead of the clock where the clock was set back. */
+static void stamp_ask(struct txn *t)
+{
+	t->result = db_ask(t->db, t->fence->stamp, NULL, db_ints, &t->stamp);
+	if (t->result == DB_OK && t->stamp <= 0)
+		t->result = db_answered_other(t->db, false);
+}
+
 static void steps_commit(struct txn *t)
 {
 	bool commits;
 
 	steps_settle(t);
+	if (txn_goes_on(t) && t->stamp == 0)
+		stamp_ask(t);
 	commits = txn_goes_on(t);
 	assert(!commits || t->now > 0);
 	if (commits)
 		t->result = db_end(t->db, true);
 	if (commits && t->result == DB_UNKNOWN)
-		t->result = t->fence->outcome(t->fence->arg, &t->now);
+		t->result = t->fence->outcome(t->fence->arg, &t->now, &t->stamp);
 	else if (!txn_goes_on(t))
 		steps_undo(t);
 }

@@ -35,17 +35,20 @@ enum { TXN_BYTES_MAX = 4 << 20, TXN_AHEAD = 12 };
 enum txn_isolation { READ_COMMITTED, REPEATABLE_READ };
 
 /* The fence: the first step of every transaction of its owner. The step changes one row, or the owner is shut out, and
- * gives the time back as LAST_INSERT_ID. The row tells later whether the transaction was committed. */
+ * gives its time and its stamp back as LAST_INSERT_ID: ms << STAMP_BITS, and the stamp's microseconds behind these ms.
+ * The row tells later whether the transaction was committed. */
+enum { STAMP_BITS = 20 };
 struct txn_fence {
 	enum statement enter;
+	enum statement stamp;  /* asks for the stamp where the bits have no room for it */
 	struct values  values; /* the values of its question marks */
 	/* Called before an answer is waited for. */
 	void (*waits)(void *arg);
 	/* Called when the database said `now` at some time since sent_ms (clock_ms). */
 	void (*entered)(void *arg, int64_t now, int64_t sent_ms);
-	/* Finds out whether a transaction was committed whose connection broke. DB_OK: it was, at *now. DB_AWAY: it was
-	 * not, and never will be. DB_UNKNOWN: the database did not come back in time. */
-	enum db_result (*outcome)(void *arg, int64_t *now);
+	/* Finds out whether a transaction was committed whose connection broke. DB_OK: it was, at *now with *stamp.
+	 * DB_AWAY: it was not, and never will be. DB_UNKNOWN: the database did not come back in time. */
+	enum db_result (*outcome)(void *arg, int64_t *now, int64_t *stamp);
 	void *arg;
 };
 
@@ -55,6 +58,7 @@ struct txn {
 	enum db_result          result; /* result of the first step that failed */
 	enum txn_verdict        verdict;
 	int64_t                 now;      /* time of a fenced transaction, by the database's clock; 0: not known yet */
+	int64_t                 stamp;    /* @s of a fenced transaction, when it is committed */
 	int64_t                 begun_ms; /* clock_ms */
 	struct text             sql;      /* all steps; of a fenced transaction the last one */
 	struct txn_step {

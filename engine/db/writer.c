@@ -15,6 +15,7 @@ static void writer_read(void *arg, const struct db_row *row)
 	w->batch_at = time_parse(row->col[3]);
 	w->now = time_parse(row->col[4]);
 	w->logs = db_int(row, 5) != 0;
+	w->stamp = db_int(row, 6);
 	if (w->writer_id <= 0 || w->epoch <= 0 || w->batch_at == TIME_NONE || w->now == TIME_NONE)
 		db_other(row);
 }

@@ -4,13 +4,14 @@
 -- piece: writer_as_entered
 -- As writer_read has it, one row; none where nothing was found. The columns were read in the transaction: after it, a
 -- switch of the log may have raised the epoch, and what was read of the log would not be of that one.
-SELECT number, age, batch, at, UTC_TIMESTAMP(3), logs FROM DUAL WHERE age IS NOT NULL
+SELECT number, age, batch, at, UTC_TIMESTAMP(3), logs, given FROM DUAL WHERE age IS NOT NULL
 
 -- piece: writer_declare
 DECLARE number INT UNSIGNED DEFAULT NULL;
   DECLARE age, batch BIGINT UNSIGNED DEFAULT NULL;
   DECLARE at DATETIME(3);
   DECLARE logs TINYINT;
+  DECLARE given BIGINT;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END
 
 -- piece: kinds_enter
@@ -30,7 +31,7 @@ BEGIN NOT ATOMIC
   UPDATE log_writer FORCE INDEX (PRIMARY) SET epoch = epoch + 1
    WHERE writer_id = {writer} AND mark = {mark} AND ended = 0;
   IF ROW_COUNT() = 1 THEN
-    SELECT writer_id, epoch, batch_no, batch_at INTO number, age, batch, at
+    SELECT writer_id, epoch, batch_no, batch_at, stamp INTO number, age, batch, at, given
       FROM log_writer FORCE INDEX (PRIMARY) WHERE writer_id = {writer};
   END IF;
   COMMIT;
@@ -59,7 +60,8 @@ BEGIN NOT ATOMIC
            started_at = UTC_TIMESTAMP(3)
      WHERE writer_id = number;
   END IF;
-  SELECT epoch, batch_no, batch_at INTO age, batch, at FROM log_writer FORCE INDEX (PRIMARY) WHERE writer_id = number;
+  SELECT epoch, batch_no, batch_at, stamp INTO age, batch, at, given
+    FROM log_writer FORCE INDEX (PRIMARY) WHERE writer_id = number;
   COMMIT;
   {writer_as_entered};
 END

@@ -197,6 +197,9 @@ static void quotas_meet(struct lane *l)
 		if (op->kind == OP_RESERVE && !found &&
 		    !(b->guard_alone && op->customer && op->reserve.mode != BEST_EFFORT))
 			lines_limited(b->quotas, op->customer, op->lines, op->lines_count);
+		if (op->kind == OP_AMEND && found &&
+		    !(b->guard_alone && found->customer && op->reserve.mode != BEST_EFFORT))
+			lines_limited(b->quotas, found->customer, op->lines, op->lines_count);
 		if (op->kind == OP_CONFIRM && op->change.reacquire && found && found->customer &&
 		    reservation_reads(found) == EXPIRED)
 			lines_limited(b->quotas, found->customer, found->lines, found->lines_count);

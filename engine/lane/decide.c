@@ -3,6 +3,7 @@
 #include "engine/lane/decide.h"
 #include "engine/lane/kinds.h"
 #include "engine/lane/quota.h"
+#include "engine/lane/returned.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,13 +64,15 @@ static struct line *stored_line(struct reservation *r, const struct line *line)
 
 bool op_is_over_held(const struct op *op)
 {
-	int64_t units;
+	const struct reservation *old;
+	int64_t                   units;
 
 	if (!op->reserve.limited)
 		return false;
+	old = op_replaced(op);
 	units = op_units(op);
-	if (op->other && op->other->state != CONFIRMED && op->other->key_id == op->key_id)
-		units -= lines_units(op->other->lines, op->other->lines_count);
+	if (old && old->state != CONFIRMED && old->key_id == op->key_id)
+		units -= lines_units(old->lines, old->lines_count);
 	return units > op->reserve.room;
 }
 
@@ -88,11 +91,12 @@ static enum outcome replaced_decide(const struct op *op)
 	return state == HELD ? OUTCOME_OK : state_outcome(state);
 }
 
-/* Judges a line by itself. Units of the replaced order count at their own location; a damaged row may have less than
- * none. */
+/* Judges a line by itself. Units of the replaced order, or of the order itself, count at their own location; a damaged
+ * row may have less than none. */
 static void line_decide(struct batch *b, struct op *op, struct line *line)
 {
-	const struct line *old = op->other_id ? stored_line(op->other, line) : NULL;
+	bool               replaces = op->other_id || op->kind == OP_AMEND;
+	const struct line *old = replaces ? stored_line(op_replaced(op), line) : NULL;
 
 	line->reserved = old && old->qty > 0 ? old->qty : 0;
 	line->available = line_left(b, line) + line->reserved;
@@ -101,10 +105,10 @@ static void line_decide(struct batch *b, struct op *op, struct line *line)
 	line->limited = false;
 }
 
-/* True: what the order has is to stay where it is, because it takes the place of a confirmed one. */
+/* True: what the order has is to stay where it is, because it takes the place of a confirmed one, or its own. */
 static bool op_stays(const struct op *op)
 {
-	return op->other && op->other->state == CONFIRMED;
+	return op->kind == OP_AMEND || (op->other && op->other->state == CONFIRMED);
 }
 
 /* Units at location number `k` of a choice that the lines before it have not taken. */
@@ -177,7 +181,7 @@ static void choice_decide(struct batch *b, struct op *op, struct choice *choice)
  * and only the difference leaves `available`. */
 static void line_hold(struct batch *b, struct op *op, struct line *line)
 {
-	const struct line *old = line->reserved > 0 ? stored_line(op->other, line) : NULL;
+	const struct line *old = line->reserved > 0 ? stored_line(op_replaced(op), line) : NULL;
 	int64_t            more = line->granted - line->reserved;
 	struct balance    *p = line_balance(b, line);
 
@@ -214,6 +218,26 @@ static enum outcome lines_decide(struct batch *b, struct op *op)
 	return faults && op->reserve.mode == ALL_OR_NOTHING ? SHORT : OUTCOME_OK;
 }
 
+/* Which units the order may have. */
+static enum outcome units_decide(struct batch *b, struct op *op)
+{
+	enum outcome out = unknown_skus(op);
+
+	if (out == OUTCOME_OK && b->needs & NEEDS_LOCATION)
+		out = locations_decide(op);
+	if (out == OUTCOME_OK && b->needs & NEEDS_QUOTA)
+		out = quotas_judge(b->quotas, op);
+	return out == OUTCOME_OK ? lines_decide(b, op) : out;
+}
+
+static void units_take(struct batch *b, struct op *op)
+{
+	for (size_t i = 0; i < op->lines_count; i++)
+		line_hold(b, op, &op->lines[i]);
+	if (b->needs & NEEDS_QUOTA)
+		quotas_take(b->quotas, op);
+}
+
 static enum outcome reserve_decide(struct batch *b, struct op *op)
 {
 	enum outcome out;
@@ -224,20 +248,63 @@ static enum outcome reserve_decide(struct batch *b, struct op *op)
 		return TOO_MUCH_HELD;
 	out = replaced_decide(op);
 	if (out == OUTCOME_OK)
-		out = unknown_skus(op);
-	if (out == OUTCOME_OK && b->needs & NEEDS_LOCATION)
-		out = locations_decide(op);
-	if (out == OUTCOME_OK && b->needs & NEEDS_QUOTA)
-		out = quotas_judge(b->quotas, op);
+		out = units_decide(b, op);
 	if (out == OUTCOME_OK)
-		out = lines_decide(b, op);
-	if (out != OUTCOME_OK)
-		return out;
+		units_take(b, op);
+	return out;
+}
+
+/* True: the lines of the operation, as they were asked for or as they are granted, are those that the order has. */
+static bool lines_stay(const struct op *op, bool granted)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < op->lines_count; i++) {
+		const struct line *line = &op->lines[i], *old = stored_line(op->found, line);
+		int64_t            units = granted ? line->granted : line->qty;
+
+		if (units != (old ? old->qty : 0))
+			return false;
+		found += old != NULL;
+	}
+	return found == op->found->lines_count;
+}
+
+/* May the lines of the order become others? The lines that it has already were set before, whatever its version is by
+ * now. */
+static enum outcome amended_decide(struct op *op, enum reservation_state state)
+{
+	int64_t version = op->found->version ? op->found->version : op->found->changed;
+
 	for (size_t i = 0; i < op->lines_count; i++)
-		line_hold(b, op, &op->lines[i]);
-	if (b->needs & NEEDS_QUOTA)
-		quotas_take(b->quotas, op);
-	return OUTCOME_OK;
+		op->lines[i].fault = false;
+	for (size_t i = 0; i < op->choices_count; i++)
+		op->choices[i].fault = false;
+	if (state != RELEASED && state != EXPIRED && op->choices_count == 0 && lines_stay(op, false))
+		return OUTCOME_REPLAYED;
+	if (state != HELD && state != CONFIRMED)
+		return state_outcome(state);
+	if (op->claim && !op->reserve.force)
+		return IS_CLAIMED;
+	if (op->reserve.if_version >= 0 && op->reserve.if_version != version)
+		return IS_CHANGED;
+	return state == HELD && op->found->key_id == op->key_id && op_is_over_held(op) ? TOO_MUCH_HELD : OUTCOME_OK;
+}
+
+static enum outcome amend_decide(struct batch *b, struct op *op)
+{
+	enum outcome out;
+
+	if (!op->found)
+		return NO_ORDER;
+	out = amended_decide(op, reservation_reads(op->found));
+	if (out == OUTCOME_OK)
+		out = units_decide(b, op);
+	if (out == OUTCOME_OK && lines_stay(op, true))
+		return OUTCOME_REPLAYED;
+	if (out == OUTCOME_OK)
+		units_take(b, op);
+	return out;
 }
 
 /* May the units of an order in this state leave the stock by its id? No part of an order that is held back may. */
@@ -287,42 +354,6 @@ static enum outcome split_decide(struct batch *b, struct op *op)
 		out = waits_decide(op->lines, op->lines_count);
 	if (out == OUTCOME_OK && lines_units(op->lines, op->lines_count) == lines_units(f->lines, f->lines_count))
 		return NOTHING_LEFT;
-	return out;
-}
-
-/* The units that the lines from *at on have of the sku, and what came back of them; *at stands behind them then. */
-static struct line sku_sum(const struct line *lines, size_t count, const char *sku, size_t *at)
-{
-	struct line sum = {0};
-
-	while (*at < count && strcmp(lines[*at].sku_code, sku) < 0)
-		++*at;
-	for (; *at < count && strcmp(lines[*at].sku_code, sku) == 0; ++*at) {
-		sum.qty += lines[*at].qty;
-		sum.returned += lines[*at].returned;
-	}
-	return sum;
-}
-
-/* May these units come back from the order? Its locations do not matter: the first line of a sku tells for all of them.
- */
-static enum outcome returned_decide(struct op *op)
-{
-	const struct reservation *r = op->other;
-	enum outcome              out = OUTCOME_OK;
-
-	for (size_t i = 0, at = 0; i < op->lines_count;) {
-		struct line *line = &op->lines[i];
-		struct line  asked = sku_sum(op->lines, op->lines_count, line->sku_code, &i);
-		struct line  settled = sku_sum(r->lines, r->lines_count, line->sku_code, &at);
-
-		line->granted = asked.qty;
-		line->available = settled.qty;
-		line->returned = settled.returned;
-		line->fault = asked.qty > settled.qty - settled.returned;
-		if (line->fault)
-			out = OVER_RETURNED;
-	}
 	return out;
 }
 
@@ -450,9 +481,10 @@ static enum outcome release_decide(struct batch *b, struct op *op)
 	case RELEASED:
 		return OUTCOME_REPLAYED;
 	case HELD:
+		return OUTCOME_OK;
 	case CONFIRMED:
 	case BURIED:
-		return OUTCOME_OK;
+		return op->change.if_held ? state_outcome(f->state) : OUTCOME_OK;
 	default:
 		return state_outcome(reservation_reads(f)); /* settled, expired */
 	}
@@ -596,8 +628,10 @@ bool op_is_beyond(const struct op *op)
 
 bool op_is_refused(const struct op *op)
 {
-	if (op->outcome == OUTCOME_OK) /* a partial grant */
-		return op->kind == OP_RESERVE && op->reserve.mode == BEST_EFFORT && op_has_faults(op);
+	bool amends = op->kind == OP_AMEND;
+
+	if (op->outcome == OUTCOME_OK || (amends && op->outcome == OUTCOME_REPLAYED)) /* a partial grant */
+		return (amends || op->kind == OP_RESERVE) && op->reserve.mode == BEST_EFFORT && op_has_faults(op);
 	return op->outcome == UNKNOWN_SKU || op->outcome == SHORT || op_is_of_kinds(op) || op_is_beyond(op);
 }
 
@@ -640,9 +674,10 @@ static void quota_is_certain(struct quota *quota, void *arg)
 
 bool op_is_certain(const struct op *op, const struct batch *b)
 {
-	struct certainty quotas = {op, true};
+	struct certainty          quotas = {op, true};
+	const struct reservation *old = op->kind == OP_AMEND ? op->found : op->other;
 
-	if (op->lookup_seq == 0 || (op->other && op->other->changed != op->other_before))
+	if (op->lookup_seq == 0 || (old && old->changed != op->other_before))
 		return false;
 	if (op_is_of_kinds(op))
 		return b->kinds_read;

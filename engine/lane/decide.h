@@ -13,7 +13,8 @@
 enum { LOOKS_ENOUGH = 4 };
 
 void decide(struct batch *b);
-/* True: the reservation would pass the limit of its key; a replacement counts by the difference. */
+/* True: the reservation would pass the limit of its key; a replacement, and other lines of an order, count by the
+ * difference. */
 bool op_is_over_held(const struct op *op);
 /* True: the refusal or partial grant stands on balances newer than the op, and on a look-up of its id newer than these.
  * A twin that took the last units is then seen in one of the two.

@@ -1,10 +1,21 @@
 /* kinds.c - see kinds.h. */
 #include "engine/lane/kinds.h"
 
+#include <stdlib.h>
+
 /* Units are neither reserved nor acquired anew where they lie aside, not even from one location of several. */
 bool line_is_for_sale(const struct line *line)
 {
 	return !line->location || location_sells(line->location) || !location_in_house(line->location);
+}
+
+/* True: the line asks for units that its order does not have yet. */
+static bool line_adds(const struct op *op, const struct line *line)
+{
+	const struct reservation *had = op->kind == OP_AMEND ? op->found : NULL;
+	const struct line *old = had ? bsearch(line, had->lines, had->lines_count, sizeof(*line), line_order) : NULL;
+
+	return line->qty > (old ? old->qty : 0);
 }
 
 enum outcome locations_decide(struct op *op)
@@ -12,7 +23,7 @@ enum outcome locations_decide(struct op *op)
 	enum outcome out = OUTCOME_OK;
 
 	for (size_t i = 0; i < op->lines_count; i++) {
-		op->lines[i].fault = op->lines[i].qty > 0 && !line_is_for_sale(&op->lines[i]);
+		op->lines[i].fault = !line_is_for_sale(&op->lines[i]) && line_adds(op, &op->lines[i]);
 		if (op->lines[i].fault)
 			out = NOT_FOR_SALE;
 	}

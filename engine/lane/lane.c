@@ -28,6 +28,7 @@
 #include "engine/lane/reclaim.h"
 #include "engine/past.h"
 #include "engine/sku_limits.h"
+#include "engine/write/amend.h"
 #include "engine/write/changes.h"
 #include "engine/write/fence.h"
 #include "engine/write/movement.h"
@@ -77,7 +78,7 @@ static enum db_result batch_look_up(struct lane *l)
 	} looks[] = {
 		{NEEDS_LOOK, reservations_look_up},
 		{NEEDS_ROW, notes_look_up},
-		{NEEDS(OP_SETTLE) | NEEDS(OP_ON_HOLD) | NEEDS_OTHER, claims_look_up},
+		{NEEDS(OP_SETTLE) | NEEDS(OP_AMEND) | NEEDS(OP_ON_HOLD) | NEEDS_OTHER, claims_look_up},
 		{NEEDS(OP_MOVE), movements_look_up},
 	};
 	enum db_result result = DB_OK;
@@ -232,7 +233,7 @@ static enum db_result quotas_make_sure(struct lane *l)
 	bool           refused = false;
 
 	for (size_t i = 0; b->guard_alone && i < b->count; i++)
-		refused |= op_is_refused(b->ops[i]) && b->ops[i]->customer;
+		refused |= op_is_refused(b->ops[i]) && quota_customer(b->ops[i]);
 	if (!refused)
 		return DB_OK;
 	b->guard_alone = false;
@@ -287,10 +288,12 @@ static const struct {
 	{NEEDS_ROW, reservations_change},
 	{NEEDS(OP_ON_HOLD) | NEEDS(OP_OFF_HOLD), on_hold_change},
 	{NEEDS(OP_SPLIT), splits_change},
+	{NEEDS(OP_AMEND), amends_change},
 	{NEEDS_UNITS, stock_write},
 	{NEEDS_RETURN, returns_write},
 	{NEEDS(OP_RESERVE), reservations_insert},
 	{NEEDS(OP_SPLIT), splits_insert},
+	{NEEDS(OP_AMEND), amends_insert},
 	{NEEDS_NOTE, notes_insert},
 	{NEEDS(OP_ON_HOLD) | NEEDS_ON_HOLD, on_hold_write},
 	{NEEDS(OP_MOVE), movements_insert},
@@ -395,7 +398,7 @@ static void batch_answer(struct lane *l, int64_t now)
 		if (op_trait(op)->of_movement)
 			movement_answer(op, now);
 		else
-			reservation_answer(op, now);
+			reservation_answer(op, now, l->txn.stamp);
 		lane_answer(l, op, op->outcome);
 	}
 	batch_answered(l);

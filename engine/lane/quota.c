@@ -1,6 +1,7 @@
 /* quota.c - see quota.h. Lines of an order are sorted by sku, so those of one sku stand together, as a group. */
 #include "engine/lane/quota.h"
 #include "engine/base/memory.h"
+#include "engine/write/batch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +65,13 @@ static bool binds(const struct quota *quota)
 	return quota && (quota->limit > 0 || quota->read_seq == 0);
 }
 
+const char *quota_customer(const struct op *op)
+{
+	if (op->kind == OP_AMEND)
+		return op->found ? op->found->customer : NULL;
+	return op->customer;
+}
+
 /* ---- groups */
 
 static size_t group_end(const struct line *lines, size_t count, size_t from)
@@ -86,17 +94,23 @@ static int64_t units_asked(const struct op *op, size_t from, size_t end)
 	return units;
 }
 
-/* Units of the sku that the replaced order has, where it is of the same customer. */
+static int64_t units_had(const struct reservation *r, uint32_t sku)
+{
+	int64_t units = 0;
+
+	for (size_t i = 0; i < r->lines_count; i++)
+		units += sku_id(r->lines[i].sku) == sku ? r->lines[i].qty : 0;
+	return units;
+}
+
+/* Units of the sku that the replaced order, or the order itself, has, where it is of the same customer. */
 static int64_t units_kept(const struct op *op, uint32_t sku)
 {
-	const struct reservation *old = op->other;
-	int64_t                   units = 0;
+	const struct reservation *old = op_replaced(op);
 
-	if (!old || !old->customer || strcmp(old->customer, op->customer) != 0)
+	if (!old || !old->customer || strcmp(old->customer, quota_customer(op)) != 0)
 		return 0;
-	for (size_t i = 0; i < old->lines_count; i++)
-		units += sku_id(old->lines[i].sku) == sku ? old->lines[i].qty : 0;
-	return units;
+	return units_had(old, sku);
 }
 
 /* The units that an order may have whose customer has `kept` of them already: these at least. */
@@ -125,9 +139,16 @@ static enum outcome quotas_require(const struct quotas *q, struct op *op)
 {
 	enum outcome out = OUTCOME_OK;
 
-	for (size_t i = 0; i < op->lines_count; i++) {
-		op->lines[i].fault = binds(quota_find(q, NULL, sku_id(op->lines[i].sku)));
-		if (op->lines[i].fault)
+	for (size_t i = 0, end; i < op->lines_count; i = end) {
+		uint32_t sku = sku_id(op->lines[i].sku);
+		bool     binding = binds(quota_find(q, NULL, sku));
+
+		end = group_end(op->lines, op->lines_count, i);
+		if (op->kind == OP_AMEND) /* units that it has already stay its own */
+			binding &= units_asked(op, i, end) > units_had(op->found, sku);
+		for (size_t k = i; k < end; k++)
+			op->lines[k].fault = binding;
+		if (binding)
 			out = CUSTOMER_REQUIRED;
 	}
 	for (size_t i = 0; i < op->choices_count; i++)
@@ -141,11 +162,11 @@ enum outcome quotas_judge(struct quotas *q, struct op *op)
 
 	if (q->count == 0)
 		return OUTCOME_OK;
-	if (!op->customer)
+	if (!quota_customer(op))
 		return quotas_require(q, op);
 	for (size_t i = 0, end; i < op->lines_count; i = end) {
 		uint32_t      sku = sku_id(op->lines[i].sku);
-		struct quota *quota = quota_find(q, op->customer, sku);
+		struct quota *quota = quota_find(q, quota_customer(op), sku);
 		int64_t       kept = units_kept(op, sku);
 
 		end = group_end(op->lines, op->lines_count, i);
@@ -166,9 +187,9 @@ static struct quota *quota_bound(const struct quotas *q, const struct op *op, co
 {
 	struct quota *quota;
 
-	if (q->count == 0 || op->reserve.mode != BEST_EFFORT || !op->customer)
+	if (q->count == 0 || op->reserve.mode != BEST_EFFORT || !quota_customer(op))
 		return NULL;
-	quota = quota_find(q, op->customer, sku_id(line->sku));
+	quota = quota_find(q, quota_customer(op), sku_id(line->sku));
 	return binds(quota) ? quota : NULL;
 }
 
@@ -253,10 +274,13 @@ bool quotas_left_nothing(struct quotas *q, struct op *op)
 
 void quotas_take(struct quotas *q, const struct op *op)
 {
-	if (op->other)
-		quotas_give(q, op->other, op->other->lines, op->other->lines_count);
-	for (size_t i = 0; q->count > 0 && op->customer && i < op->lines_count; i++) {
-		struct quota *quota = quota_find(q, op->customer, sku_id(op->lines[i].sku));
+	const char               *customer = quota_customer(op);
+	const struct reservation *old = op_replaced(op);
+
+	if (old)
+		quotas_give(q, old, old->lines, old->lines_count);
+	for (size_t i = 0; q->count > 0 && customer && i < op->lines_count; i++) {
+		struct quota *quota = quota_find(q, customer, sku_id(op->lines[i].sku));
 
 		if (quota)
 			quota->left -= op->lines[i].granted;
@@ -336,9 +360,9 @@ void quotas_at_fault(const struct quotas *q, const struct op *op, void (*each)(s
 		for (size_t i = 0; i < op->found->lines_count; i++)
 			line_at_fault(&f, &op->found->lines[i], op->found->lines[i].fault);
 	}
-	if (op->kind != OP_RESERVE)
+	if (op->kind != OP_RESERVE && op->kind != OP_AMEND)
 		return;
-	f.customer = op->customer;
+	f.customer = quota_customer(op);
 	for (size_t i = 0; i < op->lines_count; i++)
 		line_at_fault(&f, &op->lines[i], whole ? op->lines[i].fault : op->lines[i].limited);
 	for (size_t i = 0; i < op->choices_count; i++)

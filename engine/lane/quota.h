@@ -25,6 +25,8 @@ struct quotas {
 	size_t        count, max;
 };
 
+/* The customer for whom units are asked: that of an order that is amended is the order's. NULL: none was named. */
+const char *quota_customer(const struct op *op);
 /* Of a customer (NULL: none was named) in a sku; NULL: no limit is known. */
 struct quota *quota_find(const struct quotas *q, const char *customer, uint32_t sku_id);
 /* Adds it unread where there is none, at the end; quotas_sort follows before anything is looked for. */

@@ -114,8 +114,8 @@ static void put_lines(struct text *to, const struct line *lines, size_t count, s
 	}
 }
 
-void event_reservation(struct text *to, const struct event_head *head, const struct reservation *r,
-                       const struct line *lines, size_t count, bool granted)
+static void put_reservation(struct text *to, const struct event_head *head, const struct reservation *r,
+                            const struct line *lines, size_t count, bool granted, bool cut)
 {
 	size_t   told = 0;
 	unsigned state = r->state < 1 << STATE_BITS ? r->state : 0; /* unknown: more would be bits of members */
@@ -129,7 +129,7 @@ void event_reservation(struct text *to, const struct event_head *head, const str
 	                (r->confirmed_at != TIME_NONE ? R_CONFIRMED : 0) |
 	                (r->released_at != TIME_NONE ? R_RELEASED : 0) | (r->settled_at != TIME_NONE ? R_SETTLED : 0) |
 	                (r->last_error ? R_ERROR : 0) | (r->reference ? R_REFERENCE : 0) |
-	                (r->replaced_by ? R_REPLACED : 0) | (told > EVENT_LINES_MAX ? R_CUT : 0) |
+	                (r->replaced_by ? R_REPLACED : 0) | (cut || told > EVENT_LINES_MAX ? R_CUT : 0) |
 	                (r->customer ? R_CUSTOMER : 0) | (r->ship_after > 0 ? R_SHIP_AFTER : 0) |
 	                (r->waits_since > 0 ? R_WAITS_SINCE : 0) | (on_hold ? R_ON_HOLD : 0) |
 	                (on_hold && r->hold_reason ? R_HOLD_REASON : 0));
@@ -155,6 +155,19 @@ void event_reservation(struct text *to, const struct event_head *head, const str
 		put_string_if(to, r->hold_reason);
 	}
 	put_lines(to, lines, count, told, granted ? GRANTED : ASKED);
+}
+
+void event_reservation(struct text *to, const struct event_head *head, const struct reservation *r,
+                       const struct line *lines, size_t count, bool granted)
+{
+	put_reservation(to, head, r, lines, count, granted, false);
+}
+
+void event_changed(struct text *to, const struct event_head *head, const struct reservation *r,
+                   const struct line *lines, size_t count, const struct line *before, size_t before_count)
+{
+	put_reservation(to, head, r, lines, count, true, before_count > EVENT_LINES_MAX);
+	put_lines(to, before, before_count, before_count, ASKED);
 }
 
 void event_entered(struct text *to, const struct event_head *head, const struct reservation *r,
@@ -483,6 +496,14 @@ static void get_head(struct in *in, struct feed_event *e, union subject *subject
 	in->wrong |= about == NOTHING;
 }
 
+static void get_before(struct in *in, struct feed_event *e)
+{
+	e->before_count = get_count(in, 3);
+	e->before = mem_alloc((e->before_count + 1) * sizeof(*e->before));
+	for (size_t i = 0; i < e->before_count; i++)
+		get_line(in, &e->before[i]);
+}
+
 /* Reads the rest of the record. */
 static void get_subject(struct in *in, struct feed_event *e, const union subject *subject)
 {
@@ -492,6 +513,8 @@ static void get_subject(struct in *in, struct feed_event *e, const union subject
 	case RESERVATION:
 		e->reservation = get_lines(in, subject, sizeof(subject->reservation), &count);
 		e->reservation->lines_count = count;
+		if (event_trait(e->type)->moves == SWAPS)
+			get_before(in, e);
 		break;
 	case MOVEMENT:
 		e->movement = get_lines(in, subject, sizeof(subject->movement), &count);
@@ -512,12 +535,14 @@ static void get_subject(struct in *in, struct feed_event *e, const union subject
 }
 
 /* Passes over the rest of the record: its lines, each of three numbers, or a level or units, each of four. */
-static void skip_subject(struct in *in, enum event_about about)
+static void skip_subject(struct in *in, const struct event_trait *is)
 {
-	uint64_t numbers = about == RESERVATION || about == MOVEMENT ? 3 : 4;
+	uint64_t numbers = is->about == RESERVATION || is->about == MOVEMENT ? 3 : 4;
 
-	for (uint64_t left = numbers * (about == LEVEL ? 1 : get_count(in, numbers)); left > 0 && !in->wrong; left--)
-		get(in);
+	for (int lists = is->moves == SWAPS ? 2 : 1; lists > 0; lists--)
+		for (uint64_t left = numbers * (is->about == LEVEL ? 1 : get_count(in, numbers));
+		     left > 0 && !in->wrong; left--)
+			get(in);
 }
 
 void feed_event_free(struct feed_event *e)
@@ -526,6 +551,7 @@ void feed_event_free(struct feed_event *e)
 		return;
 	reservation_free(e->reservation);
 	movement_free(e->movement);
+	free(e->before);
 	free(e->units);
 	free(e->by);
 	free(e->made_by_name);
@@ -534,8 +560,9 @@ void feed_event_free(struct feed_event *e)
 
 /* ---- what is looked at for its lines alone */
 
-static void lines_touch(struct in *in, const struct feed_event *e, enum moves moves,
-                        void (*each)(void *arg, const struct event_touch *t), void *arg)
+/* Tells of a list of lines; the last one of a record tells that lines were left out. */
+static void list_touch(struct in *in, const struct feed_event *e, enum moves moves, bool last,
+                       void (*each)(void *arg, const struct event_touch *t), void *arg)
 {
 	const struct event_touch whole = {.type = e->type, .id = in->id, .id_len = in->id_len};
 
@@ -552,8 +579,16 @@ static void lines_touch(struct in *in, const struct feed_event *e, enum moves mo
 		if (moves != NO_MOVE && qty != 0 && !in->wrong)
 			each(arg, &t);
 	}
-	if (e->cut && moves != NO_MOVE && !in->wrong)
+	if (last && e->cut && moves != NO_MOVE && !in->wrong)
 		each(arg, &whole);
+}
+
+static void lines_touch(struct in *in, const struct feed_event *e, enum moves moves,
+                        void (*each)(void *arg, const struct event_touch *t), void *arg)
+{
+	if (moves == SWAPS)
+		list_touch(in, e, TAKES, false, each, arg);
+	list_touch(in, e, moves == SWAPS ? GIVES : moves, true, each, arg);
 }
 
 static struct in row_begin(const struct event_row *row)
@@ -583,7 +618,7 @@ bool event_decode(struct catalogue *c, const struct event_row *row, const struct
 		if (in.light) {
 			passed.type = type;
 			get_head(&in, &passed, &subject);
-			skip_subject(&in, event_trait(type)->about);
+			skip_subject(&in, event_trait(type));
 			continue;
 		}
 		e = mem_alloc(sizeof(*e));
@@ -596,6 +631,8 @@ bool event_decode(struct catalogue *c, const struct event_row *row, const struct
 		subject = (union subject){0};
 		get_head(&in, e, &subject);
 		get_subject(&in, e, &subject);
+		if (e->reservation)
+			e->reservation->version = row->stamp;
 		if (in.wrong) {
 			feed_event_free(e);
 			break;
@@ -627,7 +664,7 @@ bool event_touches(const struct event_row *row, void (*each)(void *arg, const st
 		if (about == RESERVATION || about == MOVEMENT)
 			lines_touch(&in, &e, moves, each, arg);
 		else
-			skip_subject(&in, about);
+			skip_subject(&in, event_trait(e.type));
 	}
 	return !in.wrong;
 }

@@ -27,6 +27,9 @@ struct event_head {
 /* `r` tells all but the lines. `granted`: lines have `granted` units, and those of 0 are left out; otherwise `qty`. */
 void event_reservation(struct text *to, const struct event_head *head, const struct reservation *r,
                        const struct line *lines, size_t count, bool granted);
+/* A reservation that has other lines than `before`. Lines have `granted` units, those before `qty`. */
+void event_changed(struct text *to, const struct event_head *head, const struct reservation *r,
+                   const struct line *lines, size_t count, const struct line *before, size_t before_count);
 /* A reservation that enters `state` with the row: expired, settled, buried, or confirmed anew by a kick. */
 void event_entered(struct text *to, const struct event_head *head, const struct reservation *r,
                    enum reservation_state state);
@@ -67,6 +70,8 @@ struct feed_event {
 	bool            nameless;          /* it has a number that the catalogue lacks */
 	/* lines have codes, qty and granted, no slot */
 	struct reservation *reservation;
+	struct line        *before; /* of SWAPS: its lines before; owned */
+	size_t              before_count;
 	struct movement    *movement; /* without its number */
 	struct event_level {
 		const struct sku      *sku;

@@ -13,11 +13,11 @@ void event_id(char to[EVENT_ID_SIZE], const struct feed_event *e)
 	decimal_write(to, (unsigned)e->place);
 }
 
-/* The lines that it tells: of a transfer both ends of each. */
+/* The lines that it tells: of a transfer both ends of each; of a change those before stand behind the others. */
 static size_t lines_of(const struct feed_event *e)
 {
 	if (e->reservation)
-		return e->reservation->lines_count;
+		return e->reservation->lines_count + e->before_count;
 	if (!e->movement)
 		return 0;
 	return e->movement->transfers ? e->movement->transfers_count : e->movement->lines_count;
@@ -25,7 +25,10 @@ static size_t lines_of(const struct feed_event *e)
 
 static void line_write(struct json_writer *w, const struct feed_event *e, size_t i)
 {
-	if (e->reservation)
+	if (e->reservation && i >= e->reservation->lines_count)
+		line_json(w, &e->before[i - e->reservation->lines_count],
+		          e->before[i - e->reservation->lines_count].granted);
+	else if (e->reservation)
 		line_json(w, &e->reservation->lines[i], e->reservation->lines[i].granted);
 	else if (e->movement->transfers)
 		transfer_json(w, e->movement->kind, &e->movement->transfers[i]);
@@ -57,10 +60,24 @@ static void units_write(struct json_writer *w, const struct event_unit *units, s
 	json_close_array(w);
 }
 
+/* A change tells its lines before. */
+static void reservation_write(struct json_writer *w, const struct feed_event *e, size_t lines)
+{
+	size_t count = e->reservation->lines_count;
+
+	reservation_json_part(w, e->reservation, e->made_by_name, lines < count ? lines : count);
+	if (!e->before)
+		return;
+	json_open_array(w, "lines_before");
+	for (size_t i = count; i < lines; i++)
+		line_write(w, e, i);
+	json_close_array(w);
+}
+
 static void subject_write(struct json_writer *w, const struct feed_event *e, size_t lines)
 {
 	if (e->reservation)
-		reservation_json_part(w, e->reservation, e->made_by_name, lines);
+		reservation_write(w, e, lines);
 	else if (e->movement)
 		movement_json_part(w, e->movement, e->made_by_name, lines);
 	else if (e->level.sku)

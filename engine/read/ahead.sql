@@ -58,7 +58,8 @@ SELECT reservation_id, changed, attempts FROM (
 -- name: orders_bring_back
 -- Makes these orders due now, or when they may be shipped.
 UPDATE reservation FORCE INDEX (PRIMARY)
-   SET changed = GREATEST(changed + 1, {clock_stamp}),
+   SET version = IF(version_kept = changed, version, changed),
+       changed = GREATEST(changed + 1, {clock_stamp}), version_kept = changed,
        task_id = IF(state = {confirmed} AND ship_after > UTC_TIMESTAMP(3), 0, task_id),
        due_at = IF(state = {confirmed} AND ship_after > UTC_TIMESTAMP(3), ship_after, UTC_TIMESTAMP(3))
  WHERE {as_read} AND ({waits_for_worker})

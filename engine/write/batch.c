@@ -109,6 +109,8 @@ unsigned op_needs(const struct op *op)
 
 	if (op->kind == OP_RESERVE)
 		needs |= reserve_needs(op);
+	if (op->kind == OP_AMEND)
+		needs |= NEEDS_UNITS | NEEDS_BACK | (op->reserve.limited ? NEEDS_HOLD : 0);
 	if (op->kind == OP_MOVE)
 		needs |= NEEDS_UNITS | (op->other_id ? NEEDS_RETURN : 0);
 	if (op_ends(op) || (op->kind == OP_CONFIRM && op->change.reacquire))
@@ -147,7 +149,12 @@ struct reservation *op_touches(const struct op *op)
 		return op->change.reacquire ? op->found : NULL;
 	if (op_ends(op))
 		return op_changes(op);
-	return op->kind == OP_RESERVE ? op->other : NULL; /* what is replaced */
+	return op_replaced(op);
+}
+
+struct reservation *op_replaced(const struct op *op)
+{
+	return op->kind == OP_RESERVE ? op->other : op->kind == OP_AMEND ? op->found : NULL;
 }
 
 struct reservation *op_changes(const struct op *op)
@@ -177,6 +184,8 @@ void op_gives(const struct op *op, const struct batch *b, struct shares *s)
 		promise_replace(s, of, op->customer, op->lines, op->lines_count, b->slot);
 	else if (op->kind == OP_RESERVE)
 		portions_raise(&s->customers, op->customer, op->lines, op->lines_count);
+	if (op->kind == OP_AMEND)
+		promise_replace(s, of, of->customer, op->lines, op->lines_count, b->slot);
 	if (!op_ends(op))
 		return;
 	count = op_ended(op, &lines);

@@ -113,6 +113,9 @@ struct reservation *op_touches(const struct op *op);
 /* The stored reservation that the operation changes: the found one, or the one that is replaced or split, or from which
  * units come back; NULL: there is none. */
 struct reservation *op_changes(const struct op *op);
+/* The stored order whose units count for the operation: the one that is replaced, or whose lines become others; NULL:
+ * there is none. */
+struct reservation *op_replaced(const struct op *op);
 /* The lines of an operation that ends a promise: all of the order, or those of the part. Returns their number. */
 size_t op_ended(const struct op *op, const struct line **lines);
 /* Adds the units that the operation, which writes, takes out of `reserved`, by the slots of stored lines, and what

@@ -3,6 +3,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "engine/log/event.h"
+#include "engine/write/amend.h"
 #include "engine/write/losses.h"
 #include "engine/write/reservation.h"
 #include "engine/write/shares.h"

@@ -136,7 +136,7 @@ static void fence_entered(void *lane, int64_t now, int64_t sent_ms)
 		txn_fail(&l->txn, DB_RETRY);
 }
 
-static enum db_result fence_outcome(void *lane, int64_t *now)
+static enum db_result fence_outcome(void *lane, int64_t *now, int64_t *stamp)
 {
 	struct lane *l = lane;
 	struct retry retry = {.results = 1 << DB_AWAY, .until_ms = l->batch.ops[0]->arrived_ms + WAIT_MS};
@@ -148,6 +148,7 @@ static enum db_result fence_outcome(void *lane, int64_t *now)
 		if (db_other_schema(l->db) || !retry_again(&retry, DB_AWAY))
 			return DB_UNKNOWN;
 	*now = l->writer->batch_at;
+	*stamp = l->writer->stamp;
 	return l->writer->batch_no == l->batch_no ? DB_OK : DB_AWAY; /* not committed, and never will be */
 }
 
@@ -179,12 +180,12 @@ void lane_begin(struct lane *l, enum txn_isolation isolation, bool logs)
 {
 	struct values *values = &l->fence.values;
 
-	l->fence = (struct txn_fence){LANE_ENTER, *values, fence_waits, fence_entered, fence_outcome, l};
+	l->fence = (struct txn_fence){LANE_ENTER, LANE_STAMP, *values, fence_waits, fence_entered, fence_outcome, l};
 	l->batch_no++;
 	values_reset(values);
-	values_row(values, V_INT(l->batch_no), V_INT(l->batch.count /* workers see the load by it: jobs/work.c */),
-	           V_INT(logs && l->writer->logs), V_INT(stamp_min(&l->batch)), V_INT(l->writer->writer_id),
-	           V_INT(l->writer->epoch), V_INT(l->committed_no));
+	values_row(values, V_INT(l->batch.count /* workers see the load by it: jobs/work.c */),
+	           V_INT(logs && l->writer->logs), V_INT(stamp_min(&l->batch)), V_INT(l->batch_no),
+	           V_INT(l->writer->writer_id), V_INT(l->writer->epoch), V_INT(l->committed_no));
 	txn_begin_fenced(&l->txn, l->db, &l->fence, isolation);
 	if (l->last_failed)
 		txn_wait(&l->txn);

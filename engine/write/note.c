@@ -28,7 +28,7 @@ unsigned op_notes(const struct op *op)
 		return 0;
 	return (has_text(op) || op_customer(op) || op_waits_since(op) > 0 ? NOTED_TEXTS : 0) |
 	       (op->kind == OP_RESERVE && op_has_faults(op) ? NOTED_SHORTS : 0) | (divides ? NOTED_PARTS : 0) |
-	       (op_hold_from(op) ? NOTED_ON_HOLD : 0);
+	       (op->other ? op->other->noted & NOTED_AMENDED : 0) | (op_hold_from(op) ? NOTED_ON_HOLD : 0);
 }
 
 /* What most orders with a note have: a customer alone. */

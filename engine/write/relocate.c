@@ -2,6 +2,7 @@
 #include "engine/write/relocate.h"
 #include "engine/base/memory.h"
 #include "engine/locations.h"
+#include "engine/write/waiting.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -106,19 +107,31 @@ void relocations_orders(struct txn *t, const struct relocations *all, struct val
 	orders_write(t, all, rows, true);
 }
 
+/* Lists the orders with a line that has several positions and leaves whole, or in part. */
+static void positions_list(struct values *rows, struct relocation *const *list, size_t count, bool whole)
+{
+	values_reset(rows);
+	for (size_t i = 0; i < count; i++)
+		if (list[i]->parted && (list[i]->qty == list[i]->line->qty) == whole)
+			values_row(rows, V_INT(list[i]->of->reservation_id));
+}
+
 /* Lines that wait and leave whole, with their positions in the queue. */
 static void queue_leave(struct txn *t, struct relocation *const *list, size_t count, struct values *rows)
 {
 	const struct line *line = list[0]->line;
+	const struct fill  fill = {.rows = rows, .sku = sku_id(line->sku), .location = line->location->location_id};
 
+	positions_list(rows, list, count, true);
+	if (rows->rows > 0)
+		txn_run(t, WAITING_SERVED_MORE, &fill);
 	values_reset(rows);
 	for (size_t i = 0; i < count; i++)
 		if (list[i]->qty == list[i]->line->qty)
 			values_row(rows, V_INT(list[i]->of->reservation_id));
 	if (rows->rows == 0)
 		return;
-	txn_run(t, WAITING_SERVED,
-	        &(struct fill){.rows = rows, .sku = sku_id(line->sku), .location = line->location->location_id});
+	txn_run(t, WAITING_SERVED, &fill);
 	txn_expect(t, 2 * rows->rows, TXN_MOVED);
 }
 
@@ -166,6 +179,9 @@ void relocations_write(struct txn *t, struct relocation *const *list, size_t cou
 	}
 	leaving_write(t, &out);
 	lines_come(t, list, count, rows);
+	positions_list(rows, list, count, false);
+	if (rows->rows > 0)
+		waiting_trim(t, rows);
 }
 
 /* ---- told */

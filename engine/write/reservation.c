@@ -6,6 +6,7 @@
 #include "engine/write/reservation.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
+#include "engine/write/amend.h"
 #include "engine/write/fence.h"
 #include "engine/write/note.h"
 #include "engine/write/on_hold.h"
@@ -66,12 +67,13 @@ static unsigned row_needs(const struct reservation *r)
 static void look_up_meet(struct lane *l, struct reservation_reader *in)
 {
 	for (size_t i = 0; i < l->batch.count; i++) {
-		struct op *op = l->batch.ops[i];
+		struct op                *op = l->batch.ops[i];
+		const struct reservation *before = op->kind == OP_AMEND ? op->found : op->other;
 
 		if (!wants_look_up(op))
 			continue;
+		op->other_before = before ? before->changed : -1;
 		reservation_free(op->found);
-		op->other_before = op->other ? op->other->changed : -1;
 		reservation_free(op->other);
 		op->found = op->other = NULL;
 		op->lookup_due = op_trait(op)->of_movement; /* movements_look_up follows */
@@ -301,8 +303,9 @@ static void replaced_lines_end(struct lane *l)
 
 void reservations_change(struct lane *l)
 {
-	if (l->batch.writes & NEEDS_OTHER) {
+	if (l->batch.writes & (NEEDS_OTHER | NEEDS(OP_AMEND)))
 		reservations_lock(l);
+	if (l->batch.writes & NEEDS_OTHER) {
 		replaced_write(l, false);
 		replaced_write(l, true);
 		replaced_lines_end(l);
@@ -473,15 +476,17 @@ void reservation_changed(struct reservation *r, const struct op *op, int64_t now
 	}
 }
 
-void reservation_answer(struct op *op, int64_t now)
+void reservation_answer(struct op *op, int64_t now, int64_t stamp)
 {
-	if (op->writes && op_trait(op)->makes) {
+	if (op->writes && op->kind == OP_AMEND) {
+		op->reservation = amend_made(op, now);
+	} else if (op->writes && op_trait(op)->makes) {
 		op->reservation = op_trait(op)->divides ? split_made(op, now) : reservation_made(op, now);
-		return;
+	} else {
+		op->reservation = op->found; /* NULL where there is none */
+		op->found = NULL;
 	}
-	op->reservation = op->found; /* NULL where there is none */
-	op->found = NULL;
-	if (op->writes) {
+	if (op->writes && op->kind != OP_AMEND && !op_trait(op)->makes) {
 		char *error = op->reservation->last_error, *reason = op->reservation->hold_reason;
 
 		reservation_changed(op->reservation, op, now);
@@ -492,4 +497,6 @@ void reservation_answer(struct op *op, int64_t now)
 			op->reservation->hold_reason = mem_copy(op->reservation->hold_reason);
 		}
 	}
+	if (op->writes)
+		op->reservation->version = stamp;
 }

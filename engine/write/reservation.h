@@ -18,6 +18,7 @@ void reservation_held(struct reservation *r, const struct op *op, int64_t now);
 int64_t op_confirmed_at(const struct op *op, int64_t now);
 /* What a change of state at `now` makes of the reservation. */
 void reservation_changed(struct reservation *r, const struct op *op, int64_t now);
-void reservation_answer(struct op *op, int64_t now); /* fills op->reservation, as after the commit at `now` */
+/* Fills op->reservation, as after the commit at `now` with this stamp. */
+void reservation_answer(struct op *op, int64_t now, int64_t stamp);
 
 #endif

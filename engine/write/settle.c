@@ -12,10 +12,11 @@
 
 /* ---- who has it */
 
-/* The order that the operation settles, replaces or holds back and that some task has, or had; NULL: there is none. */
+/* The order that the operation settles, replaces, amends or holds back and that some task has, or had; NULL: there is
+ * none. */
 static const struct reservation *claimed_order(const struct op *op)
 {
-	bool                asks = op->becomes == SETTLED || op->kind == OP_RESERVE || op->kind == OP_ON_HOLD;
+	bool asks = op->becomes == SETTLED || op->kind == OP_RESERVE || op->kind == OP_AMEND || op->kind == OP_ON_HOLD;
 	struct reservation *r = asks ? op_changes(op) : NULL;
 
 	return r && r->state == CONFIRMED && reservations_claimed(&r, 1) ? r : NULL;

@@ -27,8 +27,9 @@ void share_add(struct shares *s, uint32_t sku_id, uint32_t location_id, uint16_t
 void promise_end(struct shares *s, const struct reservation *of, const struct line *lines, size_t count);
 /* Likewise a promise that is kept: the units leave the stock. */
 void promise_keep(struct shares *s, const struct reservation *of, const struct line *lines, size_t count);
-/* `of` gives way to an order of `customer` (NULL: none) with these lines, sorted, whose lane has `slot`. Units that
- * stay in their slot, or move with the new order, are not given back. The customers' portions are those of both orders.
+/* `of` gives way to an order (its own, with other lines) of `customer` (NULL: none) with these lines, sorted, whose
+ * lane has `slot`. Units that stay in their slot, or move with the new order, are not given back. The customers'
+ * portions are those of both orders.
  */
 void promise_replace(struct shares *s, const struct reservation *of, const char *customer, const struct line *lines,
                      size_t count, unsigned slot);

@@ -22,3 +22,9 @@ void waiting_put_aside(struct txn *t, struct reservation *const *list, size_t co
 {
 	waiting_run(t, RESERVATION_WAIT, list, count);
 }
+
+void waiting_trim(struct txn *t, const struct values *ids)
+{
+	txn_run(t, WAITING_TRIM, &(struct fill){.rows = ids});
+	txn_run(t, WAITING_RAISE, &(struct fill){.rows = ids});
+}

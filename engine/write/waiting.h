@@ -12,4 +12,8 @@ void waiting_end(struct txn *t, struct reservation *const *list, size_t count);
 /* Puts those that wait aside, of reservations that this transaction confirms: no claim takes them. */
 void waiting_put_aside(struct txn *t, struct reservation *const *list, size_t count);
 
+/* Brings the positions of these orders' lines into order, where lines may have several of them (NOTED_AMENDED), behind
+ * all that changes their units: a position without units is none. `ids` (reservation_id) has one at least. */
+void waiting_trim(struct txn *t, const struct values *ids);
+
 #endif

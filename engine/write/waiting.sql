@@ -26,7 +26,86 @@ INSERT INTO waiting_line (reservation_id, sku_id, location_id, held, waits_since
               ELSE @t END,
          COALESCE(w.first_id, n.id), IF(n.given_ms > 0, 1, IF(w.told = 1 OR w.held = n.held, w.told, 0))
     FROM want n LEFT JOIN waiting_line w FORCE INDEX (PRIMARY)
-      ON w.reservation_id = n.old_id AND w.sku_id = n.sku_id AND w.location_id = n.location_id;
+      ON w.reservation_id = n.old_id AND w.sku_id = n.sku_id AND w.location_id = n.location_id AND w.added = 0;
+
+-- piece: newer_of
+-- Units of the positions of a line that stand behind that of row w.
+SUM(w.units) OVER (PARTITION BY w.reservation_id, w.sku_id, w.location_id ORDER BY w.added DESC) - w.units
+
+-- name: waiting_follow (never_waits)
+-- Later positions of lines that were split off, or replaced: units leave a line from its first position on. Rows:
+-- (reservation_id, sku, location, held, reservation it comes from, units of its line before, and behind it).
+INSERT INTO waiting_line (reservation_id, sku_id, location_id, held, waits_since, first_id, told, added, units)
+  WITH want(id, sku_id, location_id, held, old_id, before_qty, after_qty) AS (VALUES {rows}),
+  had AS (
+    SELECT n.id, n.held, w.sku_id, w.location_id, w.waits_since, w.first_id, w.added, w.units, n.before_qty,
+           n.after_qty, {newer_of} AS newer
+      FROM want n STRAIGHT_JOIN waiting_line w FORCE INDEX (PRIMARY)
+        ON w.reservation_id = n.old_id AND w.sku_id = n.sku_id AND w.location_id = n.location_id AND w.added > 0
+           AND w.held = n.held),
+  came AS (
+    SELECT id, held, sku_id, location_id, waits_since, first_id, added,
+           LEAST(units, GREATEST(before_qty - newer, 0)) - LEAST(units, GREATEST(after_qty - newer, 0)) AS units
+      FROM had)
+  SELECT id, sku_id, location_id, held, waits_since, first_id, 0, added, units FROM came WHERE units > 0;
+
+-- name: waiting_more (never_waits)
+-- Units that were added to waiting lines: they stand at the end of the queue. Rows: (reservation_id, sku, location,
+-- held, units).
+INSERT INTO waiting_line (reservation_id, sku_id, location_id, held, waits_since, first_id, told, added, units)
+  WITH more(id, sku_id, location_id, held, units) AS (VALUES {rows})
+  SELECT id, sku_id, location_id, held, @t, id, 0, @s, units FROM more;
+
+-- name: waiting_less
+-- Units that a change has taken from waiting lines: those go first that stand last. Rows: (reservation_id, sku,
+-- location, units).
+UPDATE (
+  WITH less(id, sku_id, location_id, units) AS (VALUES {rows}),
+  had AS (
+    SELECT w.reservation_id, w.sku_id, w.location_id, w.added, w.units, less.units AS taken, {newer_of} AS newer
+      FROM less STRAIGHT_JOIN waiting_line w FORCE INDEX (PRIMARY)
+        ON w.reservation_id = less.id AND w.sku_id = less.sku_id AND w.location_id = less.location_id AND w.added > 0)
+  SELECT reservation_id, sku_id, location_id, added,
+         LEAST(units, GREATEST(units + newer - taken, 0)) AS units FROM had) kept
+  STRAIGHT_JOIN waiting_line w FORCE INDEX (PRIMARY)
+     ON w.reservation_id = kept.reservation_id AND w.sku_id = kept.sku_id AND w.location_id = kept.location_id
+        AND w.added = kept.added
+   SET w.units = kept.units;
+
+-- name: waiting_trim
+-- Removes positions of which no units are left: the line has as many as stand behind them, or fewer.
+DELETE w
+  FROM (SELECT reservation_id, sku_id, location_id, added
+          FROM (SELECT w.reservation_id, w.sku_id, w.location_id, w.added, COALESCE(w.units, l.qty) AS units,
+                       l.qty + COALESCE(w.units, 0)
+                       - SUM(COALESCE(w.units, 0)) OVER (PARTITION BY w.reservation_id, w.sku_id, w.location_id
+                                                         ORDER BY w.added DESC) AS left_here
+                  FROM waiting_line w FORCE INDEX (PRIMARY)
+                  STRAIGHT_JOIN reservation_line l FORCE INDEX (PRIMARY)
+                     ON l.reservation_id = w.reservation_id AND l.sku_id = w.sku_id AND l.location_id = w.location_id
+                 WHERE w.reservation_id IN ({list})) had
+         WHERE left_here < 1 OR units < 1) gone
+  STRAIGHT_JOIN waiting_line w FORCE INDEX (PRIMARY)
+     ON w.reservation_id = gone.reservation_id AND w.sku_id = gone.sku_id AND w.location_id = gone.location_id
+        AND w.added = gone.added;
+
+-- name: waiting_raise
+-- Where the first position of a line is gone, the next one is the first.
+UPDATE (SELECT reservation_id, sku_id, location_id, MIN(added) AS added
+          FROM waiting_line FORCE INDEX (PRIMARY) WHERE reservation_id IN ({list})
+         GROUP BY reservation_id, sku_id, location_id HAVING MIN(added) > 0) first
+  STRAIGHT_JOIN waiting_line w FORCE INDEX (PRIMARY)
+     ON w.reservation_id = first.reservation_id AND w.sku_id = first.sku_id AND w.location_id = first.location_id
+        AND w.added = first.added
+   SET w.added = 0, w.units = NULL;
+
+-- name: waiting_join
+-- Positions that are no later than the first one of their line are one with it, as behind a confirmation.
+DELETE w FROM waiting_line w FORCE INDEX (PRIMARY)
+  STRAIGHT_JOIN waiting_line first FORCE INDEX (PRIMARY)
+     ON first.reservation_id = w.reservation_id AND first.sku_id = w.sku_id AND first.location_id = w.location_id
+        AND first.added = 0
+ WHERE w.reservation_id IN ({list}) AND w.added > 0 AND w.waits_since <= first.waits_since;
 
 -- name: waiting_lose (never_waits)
 -- Lines that wait from now on for units that were lost, each in the position that it would have had; a line that waits
@@ -73,11 +152,19 @@ INSERT INTO reservation_note (reservation_id, waits_since)
   SELECT id, TIMESTAMP'1970-01-01 00:00:00' + INTERVAL ms * 1000 MICROSECOND FROM given
     ON DUPLICATE KEY UPDATE waits_since = VALUES(waits_since);
 
+-- piece: newer
+-- The same, for few rows.
+COALESCE((SELECT SUM(n.units) FROM waiting_line n FORCE INDEX (PRIMARY)
+           WHERE n.reservation_id = w.reservation_id AND n.sku_id = w.sku_id AND n.location_id = w.location_id
+             AND n.added > w.added), 0)
+
 -- name: waiting_front
--- The first orders in the queue for {sku} at {location}.
-SELECT reservation_id FROM waiting_line FORCE INDEX (line)
- WHERE sku_id = {sku} AND location_id = {location}
- ORDER BY held, waits_since, first_id, reservation_id LIMIT {limit};
+-- The first positions in the queue for {sku} at {location}: their reservations, their units (-1: all that are left of
+-- the line), and units of the line that stand behind them.
+SELECT w.reservation_id, IFNULL(w.units, -1), {newer}
+  FROM waiting_line w FORCE INDEX (line)
+ WHERE w.sku_id = {sku} AND w.location_id = {location}
+ ORDER BY w.held, w.waits_since, w.first_id, w.reservation_id LIMIT {limit};
 
 -- piece: served
 -- Reservations that get units: (reservation_id, changed, attempts) as in as_read, sorted. They are joined, since a
@@ -109,6 +196,11 @@ DELETE l, w FROM (SELECT 0 AS id UNION ALL VALUES {rows}) mine
   STRAIGHT_JOIN waiting_line w FORCE INDEX (PRIMARY)
      ON w.reservation_id = mine.id AND w.sku_id = {sku} AND w.location_id = {location};
 
+-- name: waiting_served_more
+-- Later positions of lines of {sku} that leave {location} whole, ahead of waiting_served.
+DELETE w FROM waiting_line w FORCE INDEX (PRIMARY)
+ WHERE w.reservation_id IN ({list}) AND w.sku_id = {sku} AND w.location_id = {location} AND w.added > 0;
+
 -- name: reservation_line_arrive
 -- Units of lines that are at another location from now on. Rows: (reservation_id, sku, location, slot, units).
 INSERT INTO reservation_line (reservation_id, sku_id, location_id, slot, qty) VALUES {rows}
@@ -118,7 +210,8 @@ INSERT INTO reservation_line (reservation_id, sku_id, location_id, slot, qty) VA
 -- A page of the queues for {sku} at the locations {from_id} to {until_id}, behind a line of the first of them. Each
 -- alternative names its position in the index whole, or a page would walk over all before it. A hold past its time
 -- waits no more.
-SELECT w.location_id, w.held, w.waits_since, w.first_id, w.reservation_id, r.order_id, l.qty, r.state, o.code
+SELECT w.location_id, w.held, w.waits_since, w.first_id, w.reservation_id, r.order_id,
+       LEAST(COALESCE(w.units, l.qty), l.qty - {newer}), r.state, o.code
   FROM waiting_line w FORCE INDEX (line)
   STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = w.reservation_id
   STRAIGHT_JOIN reservation_line l FORCE INDEX (PRIMARY)

@@ -1,6 +1,9 @@
 /* waits.c - see waits.h. The rows of the lines follow the reservations: one pass behind all other writes, whatever the
  * operation was. */
 #include "engine/write/waits.h"
+#include "engine/write/waiting.h"
+
+#include <stdlib.h>
 
 /* A line of the new order waits. */
 static bool op_waits(const struct op *op)
@@ -34,20 +37,67 @@ static void lines_list(struct values *rows, const struct line *lines, size_t cou
 			           V_INT(held), V_INT(given > 0 ? given : 0), V_INT(old));
 }
 
+/* What the batch's orders do in queues, but for new positions, which are in l->rows. */
+struct waits {
+	struct values ids;                /* orders with a line that waits, or waited */
+	struct values amended;            /* of these those whose lines may have several positions */
+	struct values follow, more, less; /* rows of WAITING_FOLLOW, WAITING_MORE, WAITING_LESS */
+};
+
+static void waits_fini(struct waits *w)
+{
+	values_fini(&w->ids);
+	values_fini(&w->amended);
+	values_fini(&w->follow);
+	values_fini(&w->more);
+	values_fini(&w->less);
+}
+
+static const struct line *line_of(const struct line *lines, size_t count, const struct line *like)
+{
+	return bsearch(like, lines, count, sizeof(*like), line_order);
+}
+
+static void order_list(struct waits *w, uint64_t id, bool amended)
+{
+	values_row(&w->ids, V_INT(id));
+	if (amended)
+		values_row(&w->amended, V_INT(id));
+}
+
+/* Later positions go along with the units that leave the other order for the new one. */
+static void follow_list(struct waits *w, const struct op *op, bool held)
+{
+	const struct reservation *of = op->other;
+
+	for (size_t i = 0; i < op->lines_count; i++) {
+		const struct line *line = &op->lines[i], *old = line_of(of->lines, of->lines_count, line);
+		int64_t            left = old ? old->qty - line->granted : 0;
+
+		if (old && line->granted > 0 && line_waits(line))
+			values_row(&w->follow, V_INT(op->new_id), V_INT(sku_id(line->sku)),
+			           V_INT(line->location->location_id), V_INT(held), V_INT(of->reservation_id),
+			           V_INT(old->qty), V_INT(left > 0 ? left : 0));
+	}
+}
+
 /* An order that comes by a reservation, or off another one by a split. */
-static void made_list(struct lane *l, const struct op *op, struct values *ids)
+static void made_list(struct lane *l, const struct op *op, struct waits *w)
 {
 	enum reservation_state state = op_state(op);
+	bool                   amended = op->other && op->other->noted & NOTED_AMENDED;
 
 	if ((state != HELD && state != CONFIRMED) || !op_waits(op))
 		return;
 	lines_list(&l->rows, op->lines, op->lines_count, op->new_id, state == HELD,
 	           op->kind == OP_RESERVE ? op->reserve.waits_since : 0, op->other ? op->other->reservation_id : 0);
-	values_row(ids, V_INT(op->new_id));
+	if (amended)
+		follow_list(w, op, state == HELD);
+	order_list(w, op->new_id, amended);
 }
 
 /* An order that was there. */
-static void changed_list(struct lane *l, const struct op *op, struct values *ids)
+static void changed_list(struct lane *l, const struct op *op, struct waits *w)
 {
 	const struct reservation *of = op_changes(op);
 
@@ -55,9 +105,35 @@ static void changed_list(struct lane *l, const struct op *op, struct values *ids
 
 	if (!of || stays || !lines_wait(of->lines, of->lines_count))
 		return;
-	values_row(ids, V_INT(of->reservation_id));
+	order_list(w, of->reservation_id, of->noted & NOTED_AMENDED);
 	if (op->kind == OP_CONFIRM && of->state == EXPIRED) /* its lines were removed when it was swept */
 		lines_list(&l->rows, of->lines, of->lines_count, of->reservation_id, false, of->waits_since, 0);
+}
+
+/* A line of an order that got other lines: units that it had keep their positions, units that came are at the end. */
+static void amended_line(struct lane *l, const struct op *op, const struct line *line, struct waits *w)
+{
+	const struct reservation *of = op->found;
+	const struct line        *old = line_of(of->lines, of->lines_count, line);
+	int64_t id = (int64_t)of->reservation_id, sku = sku_id(line->sku), location = line->location->location_id;
+	int64_t more = line->granted - (old ? old->qty : 0);
+
+	if (!old)
+		lines_list(&l->rows, line, 1, of->reservation_id, of->state == HELD, 0, 0);
+	else if (more > 0)
+		values_row(&w->more, V_INT(id), V_INT(sku), V_INT(location), V_INT(of->state == HELD), V_INT(more));
+	else if (more < 0)
+		values_row(&w->less, V_INT(id), V_INT(sku), V_INT(location), V_INT(-more));
+}
+
+static void amended_list(struct lane *l, const struct op *op, struct waits *w)
+{
+	if (!op_waits(op) && !lines_wait(op->found->lines, op->found->lines_count))
+		return;
+	order_list(w, op->found->reservation_id, true);
+	for (size_t i = 0; i < op->lines_count; i++)
+		if (op->lines[i].granted > 0 && line_waits(&op->lines[i]))
+			amended_line(l, op, &op->lines[i], w);
 }
 
 /* The times that were given, which a GET of the order tells. */
@@ -74,10 +150,30 @@ static void given_write(struct lane *l)
 		txn_run(&l->txn, WAITS_SINCE_ADD, &(struct fill){.rows = &l->rows});
 }
 
+static void rows_run(struct lane *l, enum statement name, const struct values *rows)
+{
+	if (rows->count > 0)
+		txn_run(&l->txn, name, &(struct fill){.rows = rows});
+}
+
+static void orders_run(struct lane *l, struct waits *w)
+{
+	rows_run(l, WAITING_ADD, &l->rows);
+	rows_run(l, WAITING_FOLLOW, &w->follow);
+	rows_run(l, WAITING_MORE, &w->more);
+	rows_run(l, WAITING_LESS, &w->less);
+	rows_run(l, WAITING_CONFIRM, &w->ids);
+	rows_run(l, WAITING_JOIN, &w->amended);
+	rows_run(l, WAITING_END, &w->ids);
+	if (w->amended.count > 0)
+		waiting_trim(&l->txn, &w->amended);
+	rows_run(l, RESERVATION_WAIT, &w->ids);
+}
+
 void waits_write(struct lane *l)
 {
-	struct values ids = {0};
-	bool          given = false;
+	struct waits w = {0};
+	bool         given = false;
 
 	if (!txn_goes_on(&l->txn))
 		return;
@@ -88,18 +184,15 @@ void waits_write(struct lane *l)
 		if (!op->writes || op_trait(op)->of_movement)
 			continue;
 		given |= op_waits_since(op) > 0;
-		changed_list(l, op, &ids);
+		if (op->kind == OP_AMEND)
+			amended_list(l, op, &w);
+		else
+			changed_list(l, op, &w);
 		if (op_trait(op)->makes)
-			made_list(l, op, &ids);
+			made_list(l, op, &w);
 	}
-	if (l->rows.count > 0)
-		txn_run(&l->txn, WAITING_ADD, &(struct fill){.rows = &l->rows});
-	if (ids.count > 0) {
-		txn_run(&l->txn, WAITING_CONFIRM, &(struct fill){.rows = &ids});
-		txn_run(&l->txn, WAITING_END, &(struct fill){.rows = &ids});
-		txn_run(&l->txn, RESERVATION_WAIT, &(struct fill){.rows = &ids});
-	}
-	if (ids.count > 0 || given)
+	orders_run(l, &w);
+	if (w.ids.count > 0 || given)
 		given_write(l);
-	values_fini(&ids);
+	waits_fini(&w);
 }

@@ -12,12 +12,13 @@ static void found_free(struct handout *h)
 	free(h->list);
 	free(h->lapsed);
 	reservations_free(h->read, h->read_count);
-	values_fini(&h->front);
+	free(h->front);
 	shares_fini(&h->at_from);
 	shares_fini(&h->at_to);
 	h->list = NULL;
 	h->lapsed = h->read = NULL;
-	h->front = (struct values){0};
+	h->front = NULL;
+	h->front_count = h->front_max = 0;
 	h->count = h->lapsed_count = h->read_count = h->waiting = 0;
 	h->given = h->stamp_min = 0;
 	h->at_from = h->at_to = (struct shares){0};
@@ -53,20 +54,51 @@ static const struct line *line_at(const struct reservation *r, uint32_t sku, uin
 	return NULL;
 }
 
-static void line_serve(struct handout *h, struct reservation *r, const struct line *line, int64_t qty)
+/* The relocation of a line that was served at an earlier position; NULL: it was not. */
+static struct relocation *line_served(const struct handout *h, const struct line *line)
+{
+	for (size_t i = h->count; i-- > 0;)
+		if (h->list[i].line == line)
+			return &h->list[i];
+	return NULL;
+}
+
+static void line_serve(struct handout *h, struct reservation *r, const struct line *line, const struct position *p,
+                       int64_t qty)
 {
 	const struct line *beside = line_at(r, h->sku_id, h->to_id);
+	struct relocation *served = p->units >= 0 ? line_served(h, line) : NULL;
 
-	h->list[h->count] = (struct relocation){.of = r,
-	                                        .line = line,
-	                                        .beside = beside,
-	                                        .to = h->to,
-	                                        .qty = qty,
-	                                        .slot = beside ? beside->slot : line->slot};
+	if (!served) {
+		served = &h->list[h->count++];
+		*served = (struct relocation){.of = r,
+		                              .line = line,
+		                              .beside = beside,
+		                              .to = h->to,
+		                              .slot = beside ? beside->slot : line->slot,
+		                              .parted = p->units >= 0 || p->newer > 0};
+	}
+	served->qty += qty;
 	h->given += qty;
 	h->stamp_min = h->stamp_min > r->changed ? h->stamp_min : r->changed + 1;
 	share_add(&h->at_from, h->sku_id, h->from_id, line->slot, qty, qty);
-	share_add(&h->at_to, h->sku_id, h->to_id, h->list[h->count++].slot, qty, 0);
+	share_add(&h->at_to, h->sku_id, h->to_id, served->slot, qty, 0);
+}
+
+/* Units of the line at this position. */
+static int64_t units_at(const struct line *line, const struct position *p)
+{
+	int64_t left = line->qty - p->newer;
+
+	return p->units >= 0 && p->units < left ? p->units : left;
+}
+
+static void lapsed_add(struct handout *h, struct reservation *r)
+{
+	for (size_t i = 0; i < h->lapsed_count; i++)
+		if (h->lapsed[i] == r)
+			return;
+	h->lapsed[h->lapsed_count++] = r;
 }
 
 /* Gives units in queue order; the orders that get none stay as they are. is_free: of each that was read, no other
@@ -75,17 +107,17 @@ static void decide(struct handout *h, const struct reservation_reader *in, const
 {
 	int64_t left = h->units;
 
-	for (size_t i = 0; i < h->front.count && left > 0; i++) {
-		uint64_t             id = (uint64_t)h->front.list[i].number;
-		struct reservation **at =
-			in->count > 0 ? bsearch(&id, in->list, in->count, sizeof(struct reservation *), id_order)
-				      : NULL;
-		const struct line *line = at ? line_at(*at, h->sku_id, h->from_id) : NULL;
-		int64_t            qty;
+	for (size_t i = 0; i < h->front_count && left > 0; i++) {
+		const struct position *p = &h->front[i];
+		struct reservation   **at = in->count > 0 ? bsearch(&p->reservation_id, in->list, in->count,
+		                                                    sizeof(struct reservation *), id_order)
+		                                          : NULL;
+		const struct line     *line = at ? line_at(*at, h->sku_id, h->from_id) : NULL;
+		int64_t                qty = line ? units_at(line, p) : 0;
 
-		if (!line || line->qty < 1 || !reservation_is_live((*at)->state))
+		if (qty < 1 || !reservation_is_live((*at)->state))
 			continue; /* it has left the queue since */
-		qty = line->qty < left ? line->qty : left;
+		qty = qty < left ? qty : left;
 		if (reservation_reads(*at) != EXPIRED)
 			left -= qty;
 		if (!is_free[at - in->list] && !h->passes)
@@ -93,9 +125,9 @@ static void decide(struct handout *h, const struct reservation_reader *in, const
 		if (!is_free[at - in->list])
 			continue;
 		if (reservation_reads(*at) == EXPIRED)
-			h->lapsed[h->lapsed_count++] = *at;
+			lapsed_add(h, *at);
 		else
-			line_serve(h, *at, line, qty);
+			line_serve(h, *at, line, p, qty);
 	}
 }
 
@@ -111,11 +143,19 @@ static void mark_free(const struct reservation_reader *in, const struct values *
 
 static void front_meet(struct handout *h, const struct reservation_reader *in, const bool *is_free)
 {
-	h->list = mem_alloc((h->front.count + 1) * sizeof(*h->list));
-	h->lapsed = mem_alloc((h->front.count + 1) * sizeof(struct reservation *));
+	h->list = mem_alloc((h->front_count + 1) * sizeof(*h->list));
+	h->lapsed = mem_alloc((h->front_count + 1) * sizeof(struct reservation *));
 	decide(h, in, is_free);
 	shares_sum(&h->at_from);
 	shares_sum(&h->at_to);
+}
+
+static void position_read(void *arg, const struct db_row *row)
+{
+	struct handout *h = arg;
+
+	h->front = mem_reach(h->front, h->front_count, &h->front_max, sizeof(*h->front));
+	h->front[h->front_count++] = (struct position){(uint64_t)db_int(row, 0), db_int(row, 1), qty_read(row, 2)};
 }
 
 /* The front of the queue; its ids are added to those of all. */
@@ -127,10 +167,10 @@ static enum db_result front_find(struct db *db, struct handout *h, struct values
 	assert(h->units > 0); /* what has none is not handed out: is_left_out, front_serve */
 	h->orders_max = h->orders_max ? h->orders_max : HANDOUT_FIRST;
 	fill.limit = h->units < (int64_t)h->orders_max ? h->units : (int64_t)h->orders_max;
-	result = db_ask(db, WAITING_FRONT, &fill, db_numbers, &h->front);
-	h->waiting = h->front.count;
-	for (size_t i = 0; i < h->front.count; i++)
-		values_row(all, h->front.list[i]);
+	result = db_ask(db, WAITING_FRONT, &fill, position_read, h);
+	h->waiting = h->front_count;
+	for (size_t i = 0; i < h->front_count; i++)
+		values_row(all, V_INT(h->front[i].reservation_id));
 	return result;
 }
 

@@ -22,9 +22,14 @@ struct handout {
 	const struct shares
 		*taken; /* units that leave `available` at `to`, summed: TXN_SHORT where a slot lacks them */
 	/* ---- found by handout_read */
-	size_t                 waiting; /* lines that were looked at; 0: nobody waits */
-	struct values          front;   /* their reservations, in queue order */
-	struct relocation     *list;    /* the lines that get units, in queue order */
+	size_t waiting; /* lines that were looked at; 0: nobody waits */
+	struct position {
+		uint64_t reservation_id;
+		int64_t  units; /* of its line that stand here; -1: all that are left of it */
+		int64_t  newer; /* units of the line that stand behind */
+	} * front;              /* in queue order */
+	size_t                 front_count, front_max;
+	struct relocation     *list; /* the lines that get units, in queue order */
 	size_t                 count;
 	int64_t                given;     /* units of all of them */
 	int64_t                stamp_min; /* for txn_enter */

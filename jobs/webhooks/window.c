@@ -157,7 +157,8 @@ static size_t event_bytes(const struct feed_event *e)
 	size_t bytes = sizeof(struct window_event) + sizeof(*e) + e->units_count * sizeof(*e->units);
 
 	if (e->reservation)
-		bytes += sizeof(*e->reservation) + e->reservation->lines_count * sizeof(struct line);
+		bytes +=
+			sizeof(*e->reservation) + (e->reservation->lines_count + e->before_count) * sizeof(struct line);
 	if (e->movement)
 		bytes += sizeof(*e->movement) + e->movement->lines_count * sizeof(struct line);
 	return bytes;

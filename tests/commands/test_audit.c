@@ -632,7 +632,8 @@ Test(audit, range_by_range)
 	sql_run("DELETE FROM movement_line; DELETE FROM movement; DELETE FROM stock_slot; DELETE FROM sku; "
 	        "DELETE FROM event; REPLACE INTO log_floor SELECT writer_id, event_no, stamp FROM log_writer; "
 	        "INSERT INTO sku SELECT seq, CONCAT('S', seq), UTC_TIMESTAMP(3), NULL, NULL FROM seq_1_to_4000; "
-	        "INSERT INTO reservation SELECT seq, CONCAT('R', seq), '', NULL, 3, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3),"
+	        "INSERT INTO reservation (" RESERVATION_COLUMNS
+	        ") SELECT seq, CONCAT('R', seq), '', NULL, 3, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3),"
 	        " 0, 0, NULL, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), NULL, UTC_TIMESTAMP(3), 0, 0, NULL FROM "
 	        "seq_1_to_4000; "
 	        "INSERT INTO reservation_line SELECT seq, seq, 1, 0, 1, 1 FROM seq_1_to_4000; "

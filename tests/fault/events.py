@@ -207,6 +207,7 @@ RULES = {
     'split': ({None, 'held', 'confirmed', 'buried'}, '='),
     'arrived': ({'held', 'confirmed', 'buried'}, '='),
     'backordered': ({'held', 'confirmed', 'buried'}, '='),
+    'changed': ({'held', 'confirmed'}, '='),
     'on_hold': ({'held', 'confirmed', 'buried'}, '='),
     'off_hold': ({'held', 'confirmed', 'buried'}, '='),
 }
@@ -275,14 +276,16 @@ class Story:
             self.disagree(event, f'comes behind {order.state}, too')
         if stamp_of(event) <= order.stamp:
             self.disagree(event, f'comes behind {order.stamp}')
-        if order.state == 'held' and what != 'extended' and data['expires_at'] != order.expires_at:
+        if order.state == 'held' and what not in ('extended', 'changed') and data['expires_at'] != order.expires_at:
             self.disagree(event, f'expires at {data["expires_at"]}, before it was {order.expires_at}')
         if what == 'split' and order.state is None:
             if self.merged:
                 self.parted(event, data, lines)
         elif what in ('arrived', 'backordered') and by_sku(lines) != by_sku(order.lines):
             self.disagree(event, f'has {lines}, before it had {order.lines}')
-        elif order.state and what not in ('split', 'arrived', 'backordered') and lines != order.lines:
+        elif what == 'changed' and order.state and lines_of({'lines': data['lines_before']}) != order.lines:
+            self.disagree(event, f'had {data["lines_before"]}, before it had {order.lines}')
+        elif order.state and what not in ('split', 'arrived', 'backordered', 'changed') and lines != order.lines:
             self.disagree(event, f'has {lines}, before it had {order.lines}')
         order.before, order.state, order.lines, order.stamp = order.lines, data['state'], lines, stamp_of(event)
         order.expires_at = data['expires_at']

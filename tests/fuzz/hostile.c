@@ -21,6 +21,8 @@ static struct {
 	unsigned        how;
 } in = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+#define ENTERED (UINT64_C(1795000000000) << 20) /* what lane_enter gives back */
+
 static uint8_t chance(void)
 {
 	return in.at < in.end ? *in.at++ : 0;
@@ -127,7 +129,7 @@ static void set_add(struct reply *to, unsigned columns, enum how how)
 
 static void done_add(struct reply *to)
 {
-	static const uint64_t ids[] = {0, 1, 1795000000000, 1795000000000000, INT64_MAX, UINT64_MAX};
+	static const uint64_t ids[] = {0, 1, ENTERED, 1795000000000000, INT64_MAX, UINT64_MAX};
 	uint8_t               changed = chance(), id = chance();
 
 	reply_done(to, changed == 255 ? UINT64_MAX : changed, ids[id % LENGTH(ids)]);
@@ -141,7 +143,7 @@ static bool impostor_says(struct reply *to, unsigned columns)
 	size_t   len;
 
 	if (columns == 0 && (how < NO_SET || how == MANY_ROWS)) { /* as it is most often */
-		reply_done(to, 1 + how, 1795000000000);
+		reply_done(to, 1 + how, ENTERED);
 		return true;
 	}
 	switch (how) {
@@ -227,7 +229,7 @@ static bool answer(struct reply *to, const char *sql, bool prepared)
 		else if (!(in.how & HOSTILE_GOES_ON))
 			reply_error(to, 1064, "no more");
 		else if (columns == 0)
-			reply_done(to, 1, 1795000000000);
+			reply_done(to, 1, ENTERED);
 		else {
 			reply_columns(to, columns, REPLY_TEXT);
 			reply_end(to, false);

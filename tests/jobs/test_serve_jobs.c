@@ -39,7 +39,8 @@ Test(serve_jobs, expire_while_many_wait_for_settlement)
 
 	flow_begin();
 	flow_step("receipt A +%d -> 201", MANY);
-	flow_step("sql INSERT INTO reservation SELECT seq, CONCAT('R', seq), '', NULL, 2, UTC_TIMESTAMP(3), "
+	flow_step("sql INSERT INTO reservation (" RESERVATION_COLUMNS
+	          ") SELECT seq, CONCAT('R', seq), '', NULL, 2, UTC_TIMESTAMP(3), "
 	          "UTC_TIMESTAMP(3),"
 	          " NULL, 0, NULL, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), NULL, NULL, 0, 0, NULL FROM seq_1_to_%d",
 	          MANY);

@@ -25,7 +25,7 @@ enum {
 };
 
 /* A text that only lanes prepare. */
-#define OF_A_LANE "batch_no = ?, ops = ops + ?"
+#define OF_A_LANE "ops = ops + ?, event_no = @n"
 
 /* One connection. A side that is closed is -1. */
 struct pair {

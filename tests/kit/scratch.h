@@ -12,6 +12,11 @@
 #define SCRATCH_USER   "TEST_USER"
 #define SCRATCH_DIR    "TEST_DIR"
 
+/* The columns of the table, but for those that steps of the schema add: for rows that are made by hand. */
+#define RESERVATION_COLUMNS                                                                            \
+	"reservation_id, order_id, lines_hash, key_id, state, due_at, expires_at, task_id, attempts, " \
+	"last_error, created_at, confirmed_at, released_at, settled_at, changed, noted, ship_after"
+
 struct scratch {
 	char             name[32];      /* of the database, t_<random>; the test's files are called so, too */
 	char             link[256];     /* leads to the server's socket */

@@ -16,10 +16,12 @@
  *                                                      the same with `counted`; S seconds ago
  *   reserve ID LINE .. [ttl=S] [mode=best_effort] [confirm=true] [replaces=ID] [reference=TEXT]
  *                                                      [customer=ID] [ship_after=+S] [waits_since=-S]
+ *   amend ID LINE .. [ttl=S] [mode=best_effort] [if_version=N] [force=true]
+ *                                                      the order gets these lines
  *   batch RESERVATION | RESERVATION ..                 several in one call
  *   split FIRST ID LINE .. [then=confirm|release|settle]
- *   confirmations ID .. [reacquire]    releases ID ..  several in one call, expected like a batch
- *   confirm ID [reacquire]    release ID    extend ID ttl=S    get ID
+ *   confirmations ID .. [reacquire]    releases ID .. [if=held]    several in one call, expected like a batch
+ *   confirm ID [reacquire]    release ID [if=held]    extend ID ttl=S    get ID
  *   hold ID [until=+S] [reason=TEXT]    off-hold ID    held back from shipping; without `until` without end
  *   sku SKU [max_age=MS]      availability SKU ..      has SKU CUSTOMER
  *   limit SKU [N|none]        the most units of it that one customer may have

@@ -266,18 +266,15 @@ static bool write_count(const struct step *s, struct call *to)
 
 /* ---- reservations */
 
-static bool reservation_write(struct text *to, char *const *word, size_t words)
+/* Lines, and options behind them. */
+static bool lines_write(struct text *to, char *const *word, size_t words)
 {
 	struct text tail = {0};
-	bool        good = words >= 1;
+	bool        good = true;
 	size_t      lines = 0;
 
-	if (!good)
-		return false;
-	text_add(to, "{");
-	json_string(to, "order_id", word[0]);
-	text_add(to, ",\"lines\":[");
-	for (size_t i = 1; good && i < words; i++) {
+	text_add(to, "\"lines\":[");
+	for (size_t i = 0; good && i < words; i++) {
 		const char *equals = strchr(word[i], '=');
 
 		if (json_option(&tail, word[i], "ttl", "ttl_s", true) ||
@@ -288,6 +285,7 @@ static bool reservation_write(struct text *to, char *const *word, size_t words)
 		    time_option(&tail, word[i], "ship_after") || time_option(&tail, word[i], "waits_since") ||
 		    json_option(&tail, word[i], "then", "then", false) ||
 		    json_option(&tail, word[i], "force", "force", true) ||
+		    json_option(&tail, word[i], "if_version", "if_version", true) ||
 		    json_option(&tail, word[i], "reference", "reference", false))
 			continue;
 		good = equals;
@@ -300,6 +298,26 @@ static bool reservation_write(struct text *to, char *const *word, size_t words)
 	text_format(to, "]%s}", tail.data ? tail.data : "");
 	text_fini(&tail);
 	return good;
+}
+
+static bool reservation_write(struct text *to, char *const *word, size_t words)
+{
+	if (words < 1)
+		return false;
+	text_add(to, "{");
+	json_string(to, "order_id", word[0]);
+	text_add(to, ",");
+	return lines_write(to, word + 1, words - 1);
+}
+
+/* amend ID LINE .. [ttl=S] [mode=best_effort] [if_version=N] [force=true] */
+static bool write_amend(const struct step *s, struct call *to)
+{
+	if (s->words < 2)
+		return false;
+	path_add(&to->path, "/v1/reservations/", s->word[1], "");
+	text_add(&to->body, "{");
+	return lines_write(&to->body, s->word + 2, s->words - 2);
 }
 
 static bool write_reserve(const struct step *s, struct call *to)
@@ -333,16 +351,24 @@ static bool write_batch(const struct step *s, struct call *to)
 	return good;
 }
 
-/* confirmations ID .. [reacquire]    releases ID ..    settlements ID .. */
+/* What a word that is no id says of the orders of a change, as a member; NULL: it is an id. */
+static const char *change_word(const char *word)
+{
+	if (strcmp(word, "reacquire") == 0)
+		return "\"if_expired\":\"reacquire\"";
+	return strcmp(word, "if=held") == 0 ? "\"if_state\":\"held\"" : NULL;
+}
+
+/* confirmations ID .. [reacquire]    releases ID .. [if=held]    settlements ID .. */
 static bool write_changes(const struct step *s, struct call *to)
 {
-	size_t last = s->words - 1;
-	bool   reacquire = last > 0 && strcmp(s->word[last], "reacquire") == 0;
+	size_t      last = s->words - 1;
+	const char *said = last > 0 ? change_word(s->word[last]) : NULL;
 
-	for (size_t i = 1; i <= last - reacquire; i++)
+	for (size_t i = 1; i <= last - (said != NULL); i++)
 		text_format(&to->body, "%s\"%s\"", i == 1 ? "{\"order_ids\":[" : ",", s->word[i]);
-	text_add(&to->body, reacquire ? "],\"if_expired\":\"reacquire\"}" : "]}");
-	return last > reacquire;
+	text_format(&to->body, said ? "],%s}" : "]}", said);
+	return last > (said != NULL);
 }
 
 static bool write_change(const struct step *s, struct call *to)
@@ -353,8 +379,8 @@ static bool write_change(const struct step *s, struct call *to)
 	text_add(&to->path, s->word[0]);
 	if (s->words == 2)
 		return true;
-	if (strcmp(s->word[2], "reacquire") == 0) {
-		text_add(&to->body, "{\"if_expired\":\"reacquire\"}");
+	if (change_word(s->word[2])) {
+		text_format(&to->body, "{%s}", change_word(s->word[2]));
 		return true;
 	}
 	if (strncmp(s->word[2], "force=", 6) == 0) {
@@ -605,6 +631,7 @@ static const struct verb {
 	{"transfer", "POST", "/v1/movements", write_transfer},
 	{"arrival", "POST", "/v1/movements", write_transfer},
 	{"reserve", "POST", "/v1/reservations", write_reserve},
+	{"amend", "PUT", NULL, write_amend},
 	{"batch", "POST", "/v1/reservations/batch", write_batch},
 	{"confirmations", "POST", "/v1/confirmations", write_changes},
 	{"releases", "POST", "/v1/releases", write_changes},

@@ -18,12 +18,17 @@ void nineteen_same(struct scratch *s, const struct text *before, const char *whe
 void migrate(struct scratch *s);
 void migrate_refused(struct scratch *s, const char *words);
 /* Steps of a flow. */
-#define NO_STEPS                                                                               \
-	"ALTER TABLE reservation_line DROP KEY IF EXISTS holder, DROP COLUMN IF EXISTS live; " \
-	"ALTER TABLE sku MODIFY code VARBINARY(64) NOT NULL, DROP COLUMN IF EXISTS name; "     \
-	"ALTER TABLE location MODIFY code VARBINARY(32) NOT NULL; DROP TABLE IF EXISTS sku_barcode"
-#define IS_19                                                                                     \
-	"sql BEGIN NOT ATOMIC DELETE FROM schema_version WHERE ABS(version) >= 20; " NO_STEPS ";" \
+#define OF_STEPS                                                                                      \
+	" ALTER TABLE reservation_line DROP KEY IF EXISTS holder, DROP COLUMN IF EXISTS live;"        \
+	" ALTER TABLE reservation DROP COLUMN IF EXISTS version, DROP COLUMN IF EXISTS version_kept;" \
+	" DROP TABLE IF EXISTS reservation_amend; ALTER TABLE waiting_line DROP PRIMARY KEY,"         \
+	" ADD PRIMARY KEY (reservation_id, sku_id, location_id), DROP COLUMN IF EXISTS added,"        \
+	" DROP COLUMN IF EXISTS units;"                                                               \
+	" ALTER TABLE sku MODIFY code VARBINARY(64) NOT NULL, DROP COLUMN IF EXISTS name;"            \
+	" ALTER TABLE location MODIFY code VARBINARY(32) NOT NULL; DROP TABLE IF EXISTS sku_barcode;"
+#define NO_STEPS "BEGIN NOT ATOMIC" OF_STEPS " END"
+#define IS_19                                                                                \
+	"sql BEGIN NOT ATOMIC DELETE FROM schema_version WHERE ABS(version) >= 20;" OF_STEPS \
 	" REPLACE INTO schema_version VALUES (19, UTC_TIMESTAMP(3)); END"
 #define MAY_ALTER "sql EXECUTE IMMEDIATE CONCAT('GRANT ALL ON ', DATABASE(), '.* TO ', DATABASE(), '@localhost')"
 

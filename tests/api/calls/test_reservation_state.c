@@ -31,6 +31,62 @@ Test(reservation_state, release)
 	     "release  R9                -> 404 unknown_order");
 }
 
+Test(reservation_state, release_of_what_is_not_paid)
+{
+	flow("receipt  A +10             -> 201",
+	     "reserve  R1 A=4            -> 201",
+	     "reserve  R2 A=1            -> 201",
+	     "release  R1 if=held        -> 200 released",
+	     "release  R1 if=held        -> 200 released replayed",
+	     "confirm  R2                -> confirmed",
+	     "mark",
+	     "release  R2 if=held        -> 409 confirmed",
+	     "claim    settle w          -> 201 R2",
+	     "release  R2 if=held        -> 409 confirmed",
+	     "fail     1 R2=bury         -> buried=1",
+	     "release  R2 if=held        -> 409 buried",
+	     "sku      A                 -> available=9 reserved=1",
+	     "settle   R2                -> 200 settled",
+	     "release  R2 if=held        -> 409 settled",
+	     "reserve  R3 A=2 ttl=60     -> 201",
+	     "reserve  R4 A=1 confirm=true -> 201 confirmed",
+	     "tick     61",
+	     "release  R3 if=held        -> 409 expired",
+	     "release  R9 if=held        -> 404 unknown_order",
+	     "raw POST /v1/reservations/R4/release {'if_state':'confirmed'} -> 400 invalid_request field=if_state",
+	     "raw POST /v1/reservations/R4/release {'if_state':null} -> 400 invalid_request field=if_state",
+	     "raw POST /v1/reservations/R4/release {'if_held':true} -> 400 invalid_request field=if_held",
+	     "raw POST /v1/reservations/R4/confirm {'if_state':'held'} -> 400 invalid_request field=if_state",
+	     "release  R4                -> 200 released",
+	     "release  R4 if=held        -> 200 released replayed");
+}
+
+Test(reservation_state, releases_of_what_is_not_paid)
+{
+	flow("receipt  A +10             -> 201",
+	     "reserve  R1 A=4            -> 201",
+	     "reserve  R2 A=1 confirm=true -> 201",
+	     "reserve  R3 A=1            -> 201",
+	     "releases R1 R2 R3 R9 R1 if=held -> 200 released | 409 confirmed order_id=R2 | 200 released"
+	     " | 404 unknown_order | 200 released replayed",
+	     "raw POST /v1/releases {'order_ids':['R2'],'if_state':'buried'} -> 400 invalid_request field=if_state",
+	     "raw POST /v1/confirmations {'order_ids':['R2'],'if_state':'held'} -> 400 invalid_request field=if_state",
+	     "sku      A                 -> available=9 reserved=1",
+	     "releases R2                -> 200 released");
+}
+
+/* One of the two comes first: a payment, and a message that it has failed. The order ends paid or free, never both. */
+Test(reservation_state, release_beside_a_confirmation)
+{
+	flow_begin();
+	flow_step("receipt A +200 -> 201");
+	for (int i = 0; i < 40; i++) {
+		flow_step("reserve R%d A=1 -> 201", i);
+		flow_step("race 2 confirm R%d || release R%d if=held -> 1x 200 | 1x 409", i, i);
+	}
+	flow_end();
+}
+
 Test(reservation_state, whoever_comes_second_is_told)
 {
 	flow("receipt  A +10             -> 201",

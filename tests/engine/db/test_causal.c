@@ -111,7 +111,9 @@ static const struct {
          "reservation_release_from "
          "reservation_settle_from reservation_replace reservation_take_turn task_lose split_first split_line_drop "
          "split_part_add returned_note returned_make returned_add reservation_extend counted_enter stock_deduct "
-         "stock_deduct_many stock_gather waiting_add waiting_lose waiting_confirm waiting_end reservation_wait "
+         "stock_deduct_many stock_gather amend_order amend_ttl amend_shorts_drop amend_add waiting_follow "
+         "waiting_more waiting_less waiting_join waiting_trim waiting_raise waiting_add waiting_lose waiting_confirm "
+         "waiting_end reservation_wait "
          "waits_since_add reservation_on_hold reservation_off_hold on_hold_add on_hold_end on_hold_remove "},
 	{"The fence of a lane: it really changes the row of the writer, and so does whoever takes the writer away. Of "
          "two "
@@ -119,12 +121,13 @@ static const struct {
          " lane_enter "},
 	{"A step of a compound, behind the START TRANSACTION of its frame, which waits.",
          " txn_enter promise_unwaited slots_lower slots_raise arrival_tell arrival_move arrival_close arrival_lower "
-         "promise_lower reservation_serve reservation_serve_last waiting_served reservation_kick reservation_settle "
+         "promise_lower reservation_serve reservation_serve_last waiting_served waiting_served_more reservation_kick "
+         "reservation_settle "
          "reservation_expire level_make task_take_up "
          "task_take_up_orders task_completed task_failed task_fail task_uncharge task_give_back task_put_off "
          "task_give_back_held "
          "task_mark_returned task_heartbeat purge_rows purge_customers purge_nothing_had purge_lines purge_notes "
-         "purge_shorts purge_holds purge_returned purge_splits "},
+         "purge_shorts purge_holds purge_returned purge_splits purge_amends "},
 	{"A row that nobody else writes: of its own process, writer or deliverer.",
          " writer_touch writer_leave process_leave webhook_renew webhook_return webhook_pass webhook_save "
          "webhook_attempts_save "},

@@ -33,7 +33,7 @@ static int64_t part_made(void)
 	         "  created_at, confirmed_at, later FROM reservation WHERE order_id = 'R1';"
 	         " INSERT INTO reservation_line SELECT 7, sku_id, location_id, slot, 1, 1 FROM reservation_line"
 	         "  JOIN reservation USING (reservation_id) WHERE order_id = 'R1';"
-	         " INSERT INTO waiting_line SELECT 7, sku_id, location_id, held, waits_since, 7, told"
+	         " INSERT INTO waiting_line SELECT 7, sku_id, location_id, held, waits_since, 7, told, added, units"
 	         "  FROM waiting_line JOIN reservation USING (reservation_id) WHERE order_id = 'R1';"
 	         " UPDATE reservation_line JOIN reservation USING (reservation_id) SET qty = qty - 1, changed = later"
 	         "  WHERE order_id = 'R1'; COMMIT; END");
@@ -143,6 +143,24 @@ static const struct writer lanes[] = {
          "extend R1 ttl=60",
          "1x 200 held A=2 expires_at=~60",
          {"get PART -> held expires_at=~900"}},
+	{"other lines",
+         {HELD3},
+         CHANGED,
+         "amend R1 A=4",
+         "1x 200 held A=4",
+         {"get PART -> held A=1", "sku A -> available=5 reserved=5"}},
+	{"other lines of what is confirmed",
+         {CONFIRMED3},
+         CHANGED,
+         "amend R1 A=1",
+         "1x 200 confirmed A=1",
+         {"get PART -> confirmed A=1", "sku A -> available=8 reserved=2"}},
+	{"other lines of what waits",
+         {WAITING3},
+         CHANGED,
+         "amend R1 A@po=1",
+         "1x 200 held A@po=1",
+         {"get PART -> held A@po=1", "sku A -> available=10 @po reserved=2"}},
 	{"a loss",
          {"raw PUT /v1/locations/bo {'kind':'incoming'} -> 201", HELD3},
          "ORDER BY reservation_id FOR UPDATE SKIP LOCKED",
@@ -362,6 +380,9 @@ static const struct stamped life[] = {
 	{"@2 extend R1 ttl=60 -> 200", GROWS},
 	{"extend R1 ttl=60 -> 200", GROWS},
 	{"get R1 -> held", STAYS},
+	{"amend R1 A=2 -> 200", GROWS},
+	{"@2 amend R1 A=2 -> 200 replayed", STAYS},
+	{"@2 amend R1 A=1 -> 200", GROWS},
 	{"@2 confirm R1 -> 200", GROWS},
 	{"confirm R1 -> 200 replayed", STAYS},
 	{"claim settle w -> 201 R1", STAYS},

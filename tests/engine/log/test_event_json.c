@@ -36,13 +36,14 @@ Test(event_json, json_of_each_kind)
 		"{'id':'7-1a2b3c-0','type':'reservation.split','at':'2026-11-18T11:06:40.123Z','by':'shop','data':{"
 		"'order_id':'R 1','state':'released','lines':[{'sku':'A','location':'C','qty':2},"
 		"{'sku':'B','location':'A','qty':3}],'created_at':'2026-11-18T11:06:40.123Z',"
-		"'expires_at':'2026-11-18T11:21:40.123Z','attempts':130,'confirmed_at':'2026-11-18T11:06:40.123Z',"
+		"'expires_at':'2026-11-18T11:21:40.123Z','attempts':130,'version':1715004,'confirmed_at':'2026-11-"
+		"18T11:06:40.123Z',"
 		"'released_at':'2026-11-18T11:06:40.118Z','settled_at':'2026-11-18T11:06:40.250Z',"
 		"'last_error':'away \\'\\u0001','reference':'','replaced_by':'R2','by':'web','cause':'R2'}}",
 
 		"{'id':'7-1a2b3c-1','type':'reservation.extended','at':'2026-11-18T11:06:40.123Z','data':{"
 		"'order_id':'R 1','state':'held','lines':[],'created_at':'2026-11-17T11:06:40.123Z',"
-		"'expires_at':'2026-11-18T11:06:40.124Z','attempts':0,'cause':300}}",
+		"'expires_at':'2026-11-18T11:06:40.124Z','attempts':0,'version':1715004,'cause':300}}",
 
 		"{'id':'7-1a2b3c-2','type':'movement.count','at':'2026-11-18T11:06:40.123Z','data':{"
 		"'movement_id':'M 1','kind':'count','created_at':'2026-11-18T11:06:40.123Z','reason':'moth',"

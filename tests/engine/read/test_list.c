@@ -124,7 +124,8 @@ Test(list, bounded_pages)
 	     "reserve  R2 A=1 ttl=600     -> 201",
 	     "release  R2                 -> 200",
 	     /* past their time, and waiting for another attempt to expire */
-	     "sql INSERT INTO reservation SELECT seq, CONCAT('W', seq), '', NULL, 1, UTC_TIMESTAMP(3) + INTERVAL 1"
+	     "sql INSERT INTO reservation (" RESERVATION_COLUMNS
+	     ") SELECT seq, CONCAT('W', seq), '', NULL, 1, UTC_TIMESTAMP(3) + INTERVAL 1"
 	     " HOUR, UTC_TIMESTAMP(3) - INTERVAL 1 HOUR, 0, 1, NULL, UTC_TIMESTAMP(3), NULL, NULL, NULL, 0, 0, NULL"
 	     " FROM seq_1_to_25000 -> ",
 	     "list     state=held limit=7 -> items=R1 more",
