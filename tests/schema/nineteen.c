@@ -70,8 +70,9 @@ void nineteen_facts(struct scratch *s, struct text *out)
 	text_reset(out);
 	cr_assert(db_text(s->db,
 	                  "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()"
-	                  " AND table_name NOT IN ('schema_version', 'reservation', 'reservation_line', 'sku',"
-	                  " 'waiting_line', 'reservation_amend', 'reservation_on_hold', 'sku_barcode') ORDER BY 1",
+	                  " AND table_name NOT IN ('schema_version', 'reservation', 'reservation_line',"
+	                  " 'waiting_line', 'reservation_amend', 'reservation_on_hold', 'sku',"
+	                  " 'sku_barcode') ORDER BY 1",
 	                  table_add, &sql) == DB_OK);
 	cr_assert(db_text(s->db, sql.data, fact_add, out) == DB_OK);
 	for (size_t i = 0; i < LENGTH(grown); i++) {

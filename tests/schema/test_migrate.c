@@ -113,7 +113,7 @@ Test(migrate, tables_of_others_are_left_alone)
 	             1);
 	tables_run(s.db, "RENAME TABLE event TO of_a_shop");
 	migrate(&s);
-	tables_run(s.db, "BEGIN NOT ATOMIC " NO_STEPS "; END");
+	tables_run(s.db, NO_STEPS);
 	tables_run(s.db, "DELETE FROM schema_version WHERE version > 20");
 	tables_run(s.db, "INSERT INTO schema_version VALUES (-20, UTC_TIMESTAMP(3))"); /* cut off before its end .. */
 	tables_run(s.db, "ALTER TABLE sku ADD COLUMN more INT");                       /* .. and not ours since */
@@ -179,10 +179,11 @@ Test(migrate, writes_no_table_anew)
 	struct scratch    s;
 	struct made_up    m;
 	struct text       before = {0}, after = {0};
-	static const char sql[] = "SELECT table_id FROM information_schema.innodb_sys_tables"
-				  " WHERE name LIKE CONCAT(DATABASE(), '/%') AND name NOT LIKE '%/made'"
-				  " AND name NOT LIKE '%/waiting_line' AND name NOT LIKE '%/reservation_amend'"
-				  " AND name NOT LIKE '%/reservation_on_hold' AND name NOT LIKE '%/sku_barcode' ORDER BY 1";
+	static const char sql[] =
+		"SELECT table_id FROM information_schema.innodb_sys_tables"
+		" WHERE name LIKE CONCAT(DATABASE(), '/%') AND name NOT LIKE '%/made'"
+		" AND name NOT LIKE '%/waiting_line' AND name NOT LIKE '%/reservation_amend'"
+		" AND name NOT LIKE '%/reservation_on_hold' AND name NOT LIKE '%/sku_barcode' ORDER BY 1";
 
 	scratch_open(&s);
 	nineteen_load(&s);
@@ -455,7 +456,7 @@ Test(migrate, one_after_the_other_on_a_cluster, .timeout = 60)
 	other = scratch_connection(&s);
 	source_node_set(db_source(s.db), &(struct node){.name = "n1"});
 	for (int dead = 0; dead < 2; dead++) {
-		tables_run(s.db, "BEGIN NOT ATOMIC " NO_STEPS "; END");
+		tables_run(s.db, NO_STEPS);
 		tables_run(s.db, "DELETE FROM schema_version");
 		tables_run(s.db, "INSERT INTO schema_version VALUES (19, UTC_TIMESTAMP(3))");
 		tables_run(s.db, "INSERT INTO schema_version VALUES (0, UTC_TIMESTAMP(3))");
