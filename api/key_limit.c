@@ -49,7 +49,7 @@ static void op_judge(struct key *key, struct op *op)
 	room = key->counted ? key->line.held - held_open(key) - key->flying : 0;
 	op->reserve.limited = true;
 	op->reserve.room = room > 0 ? room : 0;
-	if (units > op->reserve.room && !op->other_id && op->kind == OP_RESERVE)
+	if (units > op->reserve.room && ((!op->other_id && op->kind == OP_RESERVE) || key->flying > QTY_MAX))
 		return; /* refused, or a replay; a replacement and an amendment are judged with the units that they
 		           replace */
 	op->reserve.held_units = units;

@@ -131,19 +131,22 @@ static bool admit(struct request *r, enum callers callers)
 static bool read_codes(struct request *r, const struct path_code codes[PATH_CODES])
 {
 	const char *brace = routes[r->route].path;
-	char        name[32], rule[100];
+	char        name[32], rule[CODE_RULE_SIZE];
 
 	for (size_t i = 0; i < PATH_CODES && codes[i].at; i++) {
 		const struct path_code *code = &codes[i];
-		size_t                  max;
+		size_t                  max, len;
+		bool                    is_sku, is_id;
 
 		brace = strchr(brace, '{') + 1;
 		snprintf(name, sizeof(name), "%.*s", (int)strcspn(brace, "}"), brace);
-		max = strcmp(name, "location") == 0 ? LOCATION_MAX : ID_MAX;
+		is_sku = strcmp(name, "sku") == 0;
+		is_id = !is_sku && strcmp(name, "location") != 0;
+		max = is_id ? ID_MAX : is_sku ? SKU_MAX : LOCATION_MAX;
 		if (percent_decode(r->param[i], sizeof(r->param[i]), code->at, code->len) &&
-		    code_valid(r->param[i], strlen(r->param[i]), max))
+		    (len = strlen(r->param[i]), (is_id ? id_valid : code_valid)(r->param[i], len, max)))
 			continue;
-		snprintf(rule, sizeof(rule), CODE_RULE, max);
+		snprintf(rule, sizeof(rule), is_id ? ID_RULE : CODE_RULE, max);
 		reply_invalid(r, name, percent_valid(code->at, code->len) ? rule : "is not percent-encoded");
 		return false;
 	}

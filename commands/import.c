@@ -146,8 +146,8 @@ static int import_options(struct import *im)
 		return say_status(EXIT_USAGE, "--as-of goes with --kind count");
 	if (as_of && (!time_read(as_of, &us) || us < 1000))
 		return say_status(EXIT_USAGE, "--as-of is a time of RFC 3339, as 2026-11-20T22:00:00Z, not %s", as_of);
-	if (id && !code_valid(id, strlen(id), NAME_MAX_BYTES))
-		return say_status(EXIT_USAGE, "--id " CODE_RULE, (size_t)NAME_MAX_BYTES);
+	if (id && !id_valid(id, strlen(id), NAME_MAX_BYTES))
+		return say_status(EXIT_USAGE, "--id " ID_RULE, (size_t)NAME_MAX_BYTES);
 	if (id && code_is_of_jobs(id))
 		return say_status(EXIT_USAGE, "--id " OF_JOBS_RULE);
 	im->as_of = us / 1000;

@@ -40,9 +40,9 @@ const before = replayed => (replayed ? ' It had been done before.' : '')
 function lineRows() {
   const rows = h('div', {class: 'rows'})
   const more = () => {
-    const sku = field('Sku', {maxlength: 64}),
+    const sku = field('Sku', {maxlength: 128}),
       qty = field('Units', {inputmode: 'numeric'}),
-      where = field('Location', {value: 'main', maxlength: 32})
+      where = field('Location', {value: 'main', maxlength: 64})
     const row = h(
       'div',
       {class: 'row'},

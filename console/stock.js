@@ -70,13 +70,13 @@ async function move({title, of, inputs, say, lines, kind, done, extra = []}) {
   return result
 }
 
-const SKU = {maxlength: 64, required: true, placeholder: 'as on the shelf'}
+const SKU = {maxlength: 128, required: true, placeholder: 'as on the shelf'}
 const UNITS = {inputmode: 'numeric', required: true}
 
 export async function receive(of, sku) {
   const known = (await places(of.signal)).filter(p => p.kind !== 'aside' || sku)
   const which = field('Sku', SKU),
-    where = field('Location', {value: 'main', list: known.map(p => p.location), maxlength: 32}),
+    where = field('Location', {value: 'main', list: known.map(p => p.location), maxlength: 64}),
     amount = field('Units', UNITS)
   const name = () => sku ?? which.value,
     at = () => where.value || 'main'
@@ -201,7 +201,7 @@ async function transfer(of, sku, stock) {
   const from = field('From', {
       options: stock.locations.map(p => [p.location, `${p.location} (${number(p.available)} free)`]),
     }),
-    to = field('To', {list: known.map(p => p.location), maxlength: 32, required: true}),
+    to = field('To', {list: known.map(p => p.location), maxlength: 64, required: true}),
     amount = field('Units', UNITS)
   return move({
     title: ['Transfer ', code(sku)],
@@ -248,7 +248,7 @@ async function arrive(of, sku, stock) {
   const from = field('From', {
       options: coming.map(p => [p.location, `${p.location} (${number(p.available + p.reserved)} promised)`]),
     }),
-    to = field('To', {value: 'main', list: known.filter(p => p.kind === 'stock').map(p => p.location), maxlength: 32}),
+    to = field('To', {value: 'main', list: known.filter(p => p.kind === 'stock').map(p => p.location), maxlength: 64}),
     amount = field('Units', UNITS)
   return move({
     title: ['Arrival of ', code(sku)],
@@ -370,6 +370,8 @@ function threshold(of, sku, stock) {
 }
 
 /* ---- one sku */
+
+const lowAt = (t, i) => [i > 0 && ', ', number(t.low), t.location ? [' at ', code(t.location)] : ' all together']
 
 const kindOf = stock => new Map(stock.locations.map(p => [p.location, p.kind]))
 
@@ -550,6 +552,9 @@ function showSku(page) {
               `${number(stock.incoming.available)} free, ${number(stock.incoming.reserved)} promised to orders`,
           ],
           ['For each customer', stock.per_customer && `at most ${units(stock.per_customer)}`],
+          ['Name', stock.name && said(stock.name)],
+          ['Barcodes', stock.barcodes && stock.barcodes.map((b, i) => [i > 0 && ', ', code(b)])],
+          ['Low at', stock.thresholds && stock.thresholds.map(lowAt)],
         ],
         'facts across',
       ),
@@ -622,7 +627,7 @@ const LISTED = [
 
 async function showList(page) {
   const {room, query: asked} = page
-  const prefix = field('Sku begins with', {value: asked.get('prefix') ?? '', type: 'search', maxlength: 64})
+  const prefix = field('Sku begins with', {value: asked.get('prefix') ?? '', type: 'search', maxlength: 128})
   const which = field('Show', {
     options: [
       ['', 'all'],

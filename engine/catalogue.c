@@ -21,7 +21,7 @@ struct sku {
 	int64_t          read_ms; /* clock_boot_ms when the totals were read; NEVER before that */
 	uint32_t         totals;  /* number of locations */
 	uint32_t         hash;
-	_Atomic uint32_t per_customer; /* written under the lock; 0: no limit */
+	_Atomic int64_t  per_customer; /* written under the lock; 0: no limit */
 	char             code[];
 };
 #define NEVER INT64_MIN
@@ -343,7 +343,7 @@ void catalogue_locations_enter(struct catalogue *c, int64_t asked, int64_t versi
 
 static void limit_set(struct catalogue *c, const struct sku_limit *limit)
 {
-	uint32_t before = atomic_exchange(&limit->sku->per_customer, (uint32_t)limit->per_customer);
+	int64_t before = atomic_exchange(&limit->sku->per_customer, limit->per_customer);
 
 	if (!before && limit->per_customer)
 		atomic_fetch_add(&c->limits_count, 1);

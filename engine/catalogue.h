@@ -19,7 +19,7 @@ struct total {
 	int64_t                available, reserved;
 };
 
-struct sku; /* 52 bytes and its code; 8 to 24 more in the tables */
+struct sku; /* 56 bytes and its code; 8 to 24 more in the tables */
 uint32_t    sku_id(const struct sku *s);
 const char *sku_code(const struct sku *s); /* NUL-terminated */
 /* The most units that one customer may have, as it was read last; 0: no limit. Any thread. */

@@ -68,6 +68,7 @@ void op_forget(struct op *op)
 	free(q->totals_of);
 	free(q->lows);
 	free(q->lows_of);
+	sku_details_fini(&q->details);
 	*q = (struct query){.page = q->page};
 }
 
@@ -471,7 +472,7 @@ static void lines_hash(struct op *op)
 
 /* An exclusive movement is a batch of its own. A count has to see every slot, an arrival every promise, and a movement
  * that takes promised units both. The units that a location gives in a transfer have to be there before it gets any. A
- * sum of many equal lines exceeds the margin below the limit of totals. */
+ * line of very many units exceeds the margin below the limit of totals. */
 static bool is_exclusive(const struct op *op)
 {
 	bool has_ends = op_has_ends(op);
@@ -481,7 +482,7 @@ static bool is_exclusive(const struct op *op)
 	for (size_t i = 0; i < op->lines_count; i++) {
 		const struct line *line = &op->lines[i];
 
-		if (line->qty > LINE_UNITS_MAX || (has_ends && line->expected > 0 && line->qty + line->expected > 0))
+		if (line->qty > SHARED_UNITS_MAX || (has_ends && line->expected > 0 && line->qty + line->expected > 0))
 			return true;
 	}
 	return op_moves(op, EXCLUSIVE) || op->losses;

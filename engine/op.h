@@ -8,6 +8,7 @@
 #include "engine/log/event_type.h"
 #include "engine/outcome.h"
 #include "engine/rows.h"
+#include "engine/sku_details.h"
 
 #include <stdatomic.h>
 
@@ -33,7 +34,9 @@ struct op_trait {
 };
 extern const struct op_trait op_traits[OP_KINDS];
 
-#define LINE_UNITS_MAX INT64_C(1000000000) /* one line of a request */
+#define LINE_UNITS_MAX INT64_C(1000000000000) /* one line of a request: a client may count grams */
+/* A line of a movement that adds more goes alone: LIMIT_NEAR (stock.h) rests on it. */
+#define SHARED_UNITS_MAX INT64_C(1000000000)
 
 enum reserve_mode { ALL_OR_NOTHING, BEST_EFFORT };
 struct reserve { /* OP_RESERVE; OP_AMEND */
@@ -146,10 +149,12 @@ struct page {
 	const char            *error;    /* .. with this last error; here and below text of the op, NULL: any */
 	const char            *prefix;   /* a list of skus: the beginning of their codes .. */
 	const char            *location; /* .. where they were ever stocked .. */
+	const char            *barcode;  /* .. that have it .. */
 	bool                   low;      /* .. and are low or out */
+	bool                   detailed; /* of skus: their details, too */
 	unsigned               limit;
-	char cursor[256]; /* empty: from the beginning; in the answer: the cursor of the next page, empty if there is
-	                     none */
+	char cursor[2 * SKU_MAX + 16]; /* empty: from the beginning; in the answer: the cursor of the next page, empty
+	                                  if there is none */
 };
 
 /* A sku that is low or out, at a location, or over all that sell (NULL). */
@@ -168,6 +173,7 @@ struct query { /* OP_TOTALS and the lists; the query owns its findings */
 	size_t              *totals_of; /* number of totals of each line; 0 and no sku: unknown */
 	struct low          *lows;      /* of a list of what is low, line after line */
 	size_t              *lows_of;
+	struct sku_details   details; /* sorted */
 };
 
 enum { WEBHOOKS_TOLD = 200 };

@@ -68,13 +68,54 @@ static void put_read(void *arg, const struct db_row *row)
 
 	put->made |= db_int(row, 0) != 0;
 	put->per_customer = db_int(row, 1);
+	put->sku_id = (uint32_t)db_int(row, 2);
+}
+
+static void detail_read(void *arg, const struct db_row *row)
+{
+	sku_details_read(arg, row);
+}
+
+static enum db_result put_details(struct db *db, struct sku_put *put)
+{
+	struct values  ids = {0};
+	enum db_result result;
+
+	values_row(&ids, V_INT(put->sku_id));
+	sku_details_reset(&put->details);
+	result = db_ask(db, SKU_DETAILS, &(struct fill){.rows = &ids}, detail_read, &put->details);
+	sku_details_sort(&put->details);
+	values_fini(&ids);
+	return result;
+}
+
+void sku_put_free(void *arg)
+{
+	struct sku_put *put = arg;
+
+	sku_details_fini(&put->details);
+	free(put);
 }
 
 enum db_result sku_limits_put(struct db *db, struct catalogue *c, void *arg)
 {
 	struct sku_put *put = arg;
-	enum db_result  result =
-		db_ask(db, SKU_PUT, &(struct fill){.code = put->sku, .per_customer = put->wish}, put_read, put);
+	struct values   barcodes = {0};
+	enum db_result  result;
 
+	values_row(&barcodes, V_INT(0), V_TEXT(""));
+	for (size_t i = 0; i < put->barcodes_count; i++)
+		values_row(&barcodes, V_INT(i + 1), V_TEXT(put->barcodes[i]));
+	result = db_ask(db, SKU_PUT,
+	                &(struct fill){.code = put->sku,
+	                               .per_customer = put->wish,
+	                               .named = put->named,
+	                               .name = *put->name ? put->name : NULL,
+	                               .barcoded = put->barcoded,
+	                               .rows = &barcodes},
+	                put_read, put);
+	values_fini(&barcodes);
+	if (result == DB_OK)
+		result = put_details(db, put);
 	return result == DB_OK ? sku_limits_read(db, c) : result;
 }

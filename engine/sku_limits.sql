@@ -19,9 +19,10 @@ SELECT k.per_customer, u.units
 
 -- name: sku_put
 -- Makes the sku {code} where it is not there, and sets its limit: to {per_customer}, to none (0), or leaves it (-1).
+-- With {named} it gets the name {name}, with {barcoded} the barcodes of {rows}: (place, barcode); place 0 is none.
 -- Changes are numbered under the lock of one row, so that a lower number is never committed behind a higher one; a
 -- number is no less than the clock, so that a restored database does not give the same again. One row: 1 where the sku
--- is new; its limit or NULL.
+-- is new; its limit or NULL; its number.
 BEGIN NOT ATOMIC
   DECLARE id INT UNSIGNED DEFAULT NULL;
   DECLARE made TINYINT DEFAULT 0;
@@ -42,6 +43,14 @@ BEGIN NOT ATOMIC
     REPLACE INTO sku_limit (number, sku_id)
       SELECT GREATEST(COALESCE(MAX(number), 0) + 1, {clock_stamp}), id FROM sku_limit;
   END IF;
+  IF {named} THEN
+    UPDATE sku FORCE INDEX (PRIMARY) SET name = {name} WHERE sku_id = id;
+  END IF;
+  IF {barcoded} THEN
+    DELETE FROM sku_barcode WHERE sku_id = id;
+    INSERT INTO sku_barcode (sku_id, place, barcode, code)
+      WITH given(place, barcode) AS (VALUES {rows}) SELECT id, place, barcode, {code} FROM given WHERE place > 0;
+  END IF;
   COMMIT;
-  SELECT made, most;
+  SELECT made, most, id;
 END

@@ -201,6 +201,12 @@ SELECT k.code AS sku, k.per_customer, c.number
  WHERE (k.per_customer < 1 OR (k.per_customer IS NOT NULL AND c.number IS NULL))
        AND k.sku_id BETWEEN {from_id} AND {until_id};
 
+-- name: barcode_names_its_sku (by_sku)
+-- A barcode has the code of its sku beside it, by which lists are in order.
+SELECT k.code AS sku, b.sku_id, b.place
+  FROM sku_barcode b FORCE INDEX (PRIMARY) LEFT JOIN sku k USING (sku_id)
+ WHERE NOT (b.code <=> k.code) AND b.sku_id BETWEEN {from_id} AND {until_id};
+
 -- name: level_is_whole (by_sku)
 -- A level is one of three, and its threshold is not below zero.
 SELECT k.code AS sku, o.code AS location, v.level, v.low

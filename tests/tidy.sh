@@ -41,6 +41,8 @@ forbid '#include "(engine/db/statement|statements)\.h"|\b(SELECT|INSERT INTO|UPD
 
 # SQL stands in .sql files. C has only settings of a session, the schema's own table and its comparison.
 forbid '"(SELECT|INSERT|UPDATE|DELETE) [^"]*(stock_slot|reservation|movement|task|lane)' "$ours" 'SQL in C'
+# An id is ASCII, a code is UTF-8.
+forbid '\bjson_(array_)?code\(.*ID_MAX|\bcode_valid\(.*ID_MAX' "$ours" 'ids are read by json_id, json_array_id and id_valid'
 # Functions with a better replacement.
 forbid '\b(sprintf|strncpy|gets|atol|alloca|assert\(0\))\(' "$ours" 'use snprintf, memcpy, strtoll'
 # An option, an outcome, a metric and a call are named in one place, and the document knows them.

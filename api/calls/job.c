@@ -86,6 +86,6 @@ void job_handle(struct request *r, const struct job_kind *kind)
 		list(r, kind);
 	else if (strcmp(r->asked->method, "POST") == 0 || strcmp(r->asked->method, "PUT") == 0)
 		post(r, kind);
-	else if (query_end(r) && (call = kind->noun->make(r)))
+	else if ((call = kind->noun->make(r)))
 		start(r, kind, call);
 }

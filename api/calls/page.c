@@ -22,7 +22,7 @@ bool page_read(struct request *r, int64_t *limit, const char **cursor)
 
 bool query_code(struct request *r, const char *name, size_t max, const char **code)
 {
-	char rule[100];
+	char rule[CODE_RULE_SIZE];
 
 	*code = query_text(r, name);
 	if (!*code || code_valid(*code, strlen(*code), max))

@@ -327,13 +327,13 @@ static struct op *read_reservation(struct json_reader *in)
 	int         mode = ALL_OR_NOTHING;
 	struct op  *op;
 
-	json_code(in, "order_id", JSON_REQUIRED, ID_MAX, &order_id, &id_len);
+	json_id(in, "order_id", JSON_REQUIRED, &order_id, &id_len);
 	json_int(in, "ttl_s", JSON_OPTIONAL, 1, TTL_MAX_S, &ttl_s);
 	json_word(in, "mode", JSON_OPTIONAL, reserve_modes, &mode);
 	json_bool(in, "confirm", JSON_OPTIONAL, &confirm);
-	json_code(in, "replaces", JSON_OPTIONAL, ID_MAX, &other, &other_len);
+	json_id(in, "replaces", JSON_OPTIONAL, &other, &other_len);
 	reference = json_note(in, "reference", &reference_len);
-	json_code(in, "customer", JSON_OPTIONAL, ID_MAX, &customer, &customer_len);
+	json_id(in, "customer", JSON_OPTIONAL, &customer, &customer_len);
 	ship_after = read_ship_after(in);
 	waits_since = read_waits_since(in);
 	if (other && other_len == id_len && memcmp(other, order_id, id_len) == 0)
@@ -460,7 +460,7 @@ static void read_item(struct request *r, struct json_reader *items, size_t i)
 	const char        *order_id;
 
 	json_item(items, i, &in, &m.fault);
-	order_id = json_peek_code(&in, "order_id", ID_MAX);
+	order_id = json_peek_id(&in, "order_id");
 	if (order_id)
 		snprintf(m.order_id, sizeof(m.order_id), "%s", order_id);
 	r->ops[i] = read_reservation(&in);
@@ -593,7 +593,7 @@ static void read_order_id(struct request *r, struct json_reader *items, size_t i
 	const char      *order_id = "";
 	size_t           len = 0;
 
-	if (!json_item_code(items, "order_ids", i, ID_MAX, &order_id, &len, &m.fault)) {
+	if (!json_item_id(items, "order_ids", i, &order_id, &len, &m.fault)) {
 		malformed_keep(r, i, &m);
 		return;
 	}

@@ -15,7 +15,7 @@ static struct op *read_split(struct json_reader *in)
 	bool                                force = false;
 	struct op                          *op;
 
-	json_code(in, "order_id", JSON_REQUIRED, ID_MAX, &order_id, &id_len);
+	json_id(in, "order_id", JSON_REQUIRED, &order_id, &id_len);
 	json_word(in, "then", JSON_OPTIONAL, thens, &then);
 	json_bool(in, "force", JSON_OPTIONAL, &force);
 	op = order_lines_read(in, OP_SPLIT, ID_MAX + 1);

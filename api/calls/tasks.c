@@ -177,7 +177,7 @@ static void read_claim(struct json_reader *in, void *arg)
 	call->claim_max = CLAIM_STANDARD;
 	call->lease_s = LEASE_S;
 	json_word(in, "kind", JSON_REQUIRED, words, &kind);
-	json_code(in, "worker", JSON_REQUIRED, ID_MAX, &worker, &len);
+	json_id(in, "worker", JSON_REQUIRED, &worker, &len);
 	json_int(in, "limit", JSON_OPTIONAL, 1, CLAIM_MAX, &call->claim_max);
 	json_int(in, "lease_s", JSON_OPTIONAL, 1, LEASE_MAX, &call->lease_s);
 	call->task.kind = (enum task_kind)(kind + 1);
@@ -239,7 +239,7 @@ static void read_completed(struct json_reader *in, void *arg)
 		count = json_array(in, "order_ids", 1, ORDERS_MAX, &element);
 	call->reports = mem_alloc(count * sizeof(*call->reports));
 	for (size_t i = 0; i < count && !in->failed; i++) {
-		element = json_array_code(in, "order_ids", i, element, ID_MAX, &id, &len);
+		element = json_array_id(in, "order_ids", i, element, &id, &len);
 		if (!in->failed)
 			memcpy(call->reports[call->reports_count++].order_id, id, len);
 	}
@@ -262,7 +262,7 @@ static void read_failure(struct json_reader *order, struct task_call *call)
 	bool           retry = false;
 	struct report *report;
 
-	json_code(order, "order_id", JSON_REQUIRED, ID_MAX, &id, &id_len);
+	json_id(order, "order_id", JSON_REQUIRED, &id, &id_len);
 	json_string(order, "error", JSON_REQUIRED, &error, &error_len);
 	if (error_len > ERROR_MAX)
 		json_refuse(order, "error", "may have at most 500 bytes");

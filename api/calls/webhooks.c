@@ -140,7 +140,7 @@ static bool list_begin(void *arg, const char *cursor)
 {
 	struct webhook_call *call = arg;
 	size_t               len = 0;
-	bool                 good = !cursor || cursor_read_code(cursor, 'w', 0, call->webhook_id, &len);
+	bool                 good = !cursor || cursor_read_code(cursor, 'w', 0, call->webhook_id, ID_MAX, &len);
 
 	call->webhook_id[len] = '\0';
 	call->list = mem_alloc((call->job.limit + 1) * sizeof(*call->list));
@@ -209,7 +209,7 @@ static void read_types(struct json_reader *in, struct webhook_call *call)
 	char                name[32];
 
 	for (size_t i = 0; i < count && !in->failed; i++) {
-		element = json_array_code(in, "types", i, element, ID_MAX, &word, &len);
+		element = json_array_id(in, "types", i, element, &word, &len);
 		snprintf(name, sizeof(name), "types[%zu]", i);
 		if (!in->failed && !event_type_find(word, len))
 			json_refuse(in, name, "is no type of event");
@@ -232,7 +232,7 @@ static void read_webhook(struct json_reader *in, void *arg)
 	int64_t                  parallel = 1;
 	int                      from = 0;
 
-	json_code(in, "webhook_id", JSON_REQUIRED, ID_MAX, &id, &len);
+	json_id(in, "webhook_id", JSON_REQUIRED, &id, &len);
 	memcpy(call->asked.webhook_id, id, len);
 	read_url(in, call);
 	if (json_has(in, "types"))

@@ -208,7 +208,7 @@ static void read_basket(struct json_reader *basket, struct availability *a, uint
 	const void        *element;
 	struct json_reader line;
 
-	json_code(basket, "id", JSON_REQUIRED, ID_MAX, &a->basket[number].id, &a->basket[number].id_len);
+	json_id(basket, "id", JSON_REQUIRED, &a->basket[number].id, &a->basket[number].id_len);
 	count = json_array(basket, "lines", 1, BASKET_LINES_MAX, &element);
 	for (size_t i = 0; i < count && !basket->failed; i++) {
 		struct basket_line *to = &a->line[a->lines++];

@@ -115,12 +115,9 @@ const struct job_kind get_location = {&noun, NULL, run_find, one_write, NULL};
 static bool list_begin(void *arg, const char *cursor)
 {
 	struct location_call *call = arg;
-	char                  code[SKU_MAX + 1] = "";
 	size_t                len = 0;
-	bool                  good = !cursor || (cursor_read_code(cursor, 'l', 0, code, &len) && len <= LOCATION_MAX);
+	bool                  good = !cursor || cursor_read_code(cursor, 'l', 0, call->code, LOCATION_MAX, &len);
 
-	if (good)
-		memcpy(call->code, code, len);
 	call->code[good ? len : 0] = '\0';
 	call->list = mem_alloc((call->job.limit + 1) * sizeof(*call->list));
 	return good;

@@ -3,6 +3,7 @@
 #include "api/stock/arrivals.h"
 #include "api/stock/availability.h"
 #include "api/stock/losses_call.h"
+#include "api/stock/sku_details_call.h"
 #include "api/calls/page.h"
 #include "api/request.h"
 #include "engine/base/clock.h"
@@ -282,14 +283,14 @@ static struct op *read_movement(struct json_reader *in)
 	struct json_reader line;
 	struct op         *op;
 
-	json_code(in, "movement_id", JSON_REQUIRED, ID_MAX, &id, &id_len);
+	json_id(in, "movement_id", JSON_REQUIRED, &id, &id_len);
 	if (code_is_of_jobs(id))
 		json_refuse(in, "movement_id", OF_JOBS_RULE);
 	json_word(in, "kind", JSON_REQUIRED, kinds, &kind);
 	reason = json_note(in, "reason", &reason_len);
 	reference = json_note(in, "reference", &reference_len);
 	if (movement_is(kind_of[kind], NAMES_ORDER))
-		json_code(in, "order_id", JSON_OPTIONAL, ID_MAX, &order_id, &order_len);
+		json_id(in, "order_id", JSON_OPTIONAL, &order_id, &order_len);
 	count = json_array(in, "lines", 1, LINES_MAX, &element);
 	op = movement_new(kind_of[kind], count, order_len + 1);
 	for (size_t i = 0; i < count && !in->failed; i++) {
@@ -356,12 +357,12 @@ static void limit_write(struct json_writer *w, int64_t per_customer)
 		json_put_int(w, "per_customer", per_customer);
 }
 
-/* A sku, its limit and its units by location. */
+/* A sku, its limit, its units by location, and its details. */
 struct sku_answer {
-	const char   *sku;
-	int64_t       per_customer;
-	struct total *totals;
-	size_t        count;
+	const struct sku         *sku;
+	struct total             *totals;
+	size_t                    count;
+	const struct sku_details *details; /* NULL: they were not asked for */
 };
 
 static void total_write(struct json_writer *w, const struct total *t)
@@ -382,37 +383,42 @@ static void sku_write(struct json_writer *w, void *arg)
 	const struct sku_answer *a = arg;
 	struct sum               sum = sum_within(a->totals, a->count, NULL);
 
-	json_put_string(w, "sku", a->sku);
+	json_put_string(w, "sku", sku_code(a->sku));
 	sum_write(w, &sum);
 	json_open_array(w, "locations");
 	for (size_t i = 0; i < a->count; i++)
 		total_write(w, &a->totals[i]);
 	json_close_array(w);
-	limit_write(w, a->per_customer);
+	limit_write(w, sku_per_customer(a->sku));
+	if (a->details)
+		sku_details_write(w, a->details, sku_id(a->sku), true);
 }
 
-static void reply_sku(struct request *r, const struct sku *sku, struct total *totals, size_t count, int64_t age_ms)
+static void reply_sku(struct request *r, struct sku_answer *a, int64_t age_ms)
 {
-	struct sku_answer a = {r->param[0], sku_per_customer(sku), totals, count};
-	char              age[24];
+	char age[24];
 
-	if (count > 1)
-		qsort(totals, count, sizeof(*totals), total_order);
+	if (a->count > 1)
+		qsort(a->totals, a->count, sizeof(*a->totals), total_order);
 	snprintf(age, sizeof(age), "%lld", (long long)age_ms);
 	reply_header(r, "Age-Ms", age);
-	reply_object(r, 200, sku_write, &a);
+	reply_object(r, 200, sku_write, a);
 }
 
 static void sku_answer_request(struct request *r)
 {
-	struct op *op = r->ops[0];
+	struct op    *op = r->ops[0];
+	struct query *q = op->query;
 
 	if (request_outcome(r, 0) != OUTCOME_OK)
 		reply_refused(r, request_outcome(r, 0), NULL, NULL);
 	else if (!op->lines[0].sku)
 		reply_refused(r, NO_SKU, NULL, NULL);
 	else
-		reply_sku(r, op->lines[0].sku, op->query->totals, op->query->totals_of[0], 0);
+		reply_sku(r,
+		          &(struct sku_answer){op->lines[0].sku, q->totals, q->totals_of[0],
+		                               q->page.detailed ? &q->details : NULL},
+		          0);
 }
 
 /* Answers from memory, if the totals there are young enough for the caller. */
@@ -427,7 +433,7 @@ static bool sku_from_memory(struct request *r, int64_t max_age_ms)
 	if (!sku || !catalogue_totals_get(c, sku, max_age_ms, totals, LENGTH(totals), &count, &age_ms) ||
 	    count > LENGTH(totals))
 		return false;
-	reply_sku(r, sku, totals, count, age_ms);
+	reply_sku(r, &(struct sku_answer){sku, totals, count, NULL}, age_ms);
 	return true;
 }
 
@@ -440,6 +446,7 @@ void get_sku(struct request *r)
 		return;
 	op = op_new(OP_TOTALS, 1, SKU_MAX + 1);
 	op_line(op, r->param[0], strlen(r->param[0]), NULL, 0, 0);
+	op->query->page.detailed = max_age_ms == 0; /* memory has none */
 	request_start(r, op, sku_answer_request);
 }
 
@@ -481,6 +488,7 @@ static void skus_write(struct json_writer *w, void *arg)
 
 		json_open_object(w, NULL);
 		json_put_string(w, "sku", op->lines[i].sku_code);
+		sku_details_write(w, &op->query->details, sku_id(op->lines[i].sku), false);
 		sum_write(w, &sum);
 		if (op->query->page.location)
 			total_there_write(w, totals, op->query->totals_of[i], op->query->page.location);
@@ -494,29 +502,32 @@ static void skus_write(struct json_writer *w, void *arg)
 	page_end(w, op->query->page.cursor);
 }
 
-/* The beginning of a code may end in a space. */
-static bool prefix_valid(const char *prefix)
+/* False: it is no beginning of a code, and the request is answered. */
+static bool prefix_read(struct request *r, const char **prefix)
 {
-	size_t len = strlen(prefix);
+	char rule[CODE_RULE_SIZE];
 
-	for (size_t i = 0; i < len; i++)
-		if (prefix[i] < ' ' || prefix[i] > '~')
-			return false;
-	return len > 0 && len <= SKU_MAX;
+	*prefix = query_text(r, "prefix");
+	if (!*prefix || code_begins(*prefix, strlen(*prefix), SKU_MAX))
+		return true;
+	snprintf(rule, sizeof(rule), PREFIX_RULE, (size_t)SKU_MAX);
+	reply_invalid(r, "prefix", rule);
+	return false;
 }
 
 void get_skus(struct request *r)
 {
-	const char *prefix = query_text(r, "prefix"), *low = query_text(r, "low"), *location;
+	const char *prefix, *barcode, *low = query_text(r, "low"), *location;
 	struct op  *op;
 
-	if (prefix && !prefix_valid(prefix))
-		reply_invalid(r, "prefix", "must be 1 to 64 bytes of printable ASCII");
-	else if (low && strcmp(low, "true") != 0)
+	if (!prefix_read(r, &prefix) || !query_barcode(r, &barcode))
+		return;
+	if (low && strcmp(low, "true") != 0)
 		reply_invalid(r, "low", "must be true, or left out");
 	else if (query_code(r, "location", LOCATION_MAX, &location) && (op = page_op(r, OP_LIST_SKUS))) {
 		op->query->page.prefix = prefix ? op_text(op, prefix, strlen(prefix)) : NULL;
 		op->query->page.location = location ? op_text(op, location, strlen(location)) : NULL;
+		op->query->page.barcode = barcode ? op_text(op, barcode, strlen(barcode)) : NULL;
 		op->query->page.low = low != NULL;
 		request_ask(r, op, skus_write);
 	}
@@ -544,7 +555,7 @@ void get_sku_movements(struct request *r)
 	request_ask(r, op, movements_write);
 }
 
-/* ---- limits of customers */
+/* ---- what is said of a sku, and limits of customers */
 
 static void put_write(struct json_writer *w, void *arg)
 {
@@ -552,6 +563,7 @@ static void put_write(struct json_writer *w, void *arg)
 
 	json_put_string(w, "sku", put->sku);
 	limit_write(w, put->per_customer);
+	sku_details_write(w, &put->details, put->sku_id, false);
 }
 
 static void put_answer_request(struct request *r)
@@ -582,13 +594,16 @@ void put_sku(struct request *r)
 		wish = 0;
 	else
 		json_int(&in, "per_customer", JSON_OPTIONAL, 1, LINE_UNITS_MAX, &wish);
-	if (!read_end(r, &in, &fault))
-		return;
 	put = mem_alloc(sizeof(*put));
+	sku_details_take(&in, put);
+	if (!read_end(r, &in, &fault)) {
+		sku_put_free(put);
+		return;
+	}
 	strcpy(put->sku, r->param[0]);
 	put->wish = wish;
 	op = op_new(OP_RUN, 0, 0);
-	op->job = (struct job){.run = sku_limits_put, .run_free = free, .arg = put};
+	op->job = (struct job){.run = sku_limits_put, .run_free = sku_put_free, .arg = put};
 	request_start(r, op, put_answer_request);
 }
 

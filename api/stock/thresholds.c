@@ -1,16 +1,21 @@
 /* thresholds.c - see thresholds.h. */
 #include "api/stock/thresholds.h"
+#include "api/calls/page.h"
 #include "api/request.h"
+#include "engine/base/hash.h"
 #include "engine/base/memory.h"
+#include "engine/read/cursor.h"
 #include "jobs/levels/threshold.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct threshold_call {
-	struct job_call job;
-	char            sku[SKU_MAX + 1], location[LOCATION_MAX + 1]; /* the location empty: over all */
-	int64_t         low;                                          /* below 0: none */
+	struct job_call   job;
+	char              sku[SKU_MAX + 1], location[LOCATION_MAX + 1]; /* the location empty: over all */
+	int64_t           low;                                          /* below 0: none */
+	struct threshold *list;                                         /* a page .. */
+	int64_t           after;                                        /* .. behind this location; -1: the first one */
 };
 
 static void *call_new(struct request *r)
@@ -21,7 +26,13 @@ static void *call_new(struct request *r)
 	return call;
 }
 
-static const struct job_noun noun = {call_new, free};
+static void call_free(void *arg)
+{
+	free(((struct threshold_call *)arg)->list);
+	free(arg);
+}
+
+static const struct job_noun noun = {call_new, call_free};
 
 static void read_put(struct json_reader *in, void *arg)
 {
@@ -60,3 +71,80 @@ static void threshold_write(struct json_writer *w, void *arg)
 }
 
 const struct job_kind put_threshold = {&noun, read_put, run_put, threshold_write, NULL};
+
+/* ---- deleted */
+
+static void *delete_new(struct request *r)
+{
+	const char            *location;
+	struct threshold_call *call;
+
+	if (!query_code(r, "location", LOCATION_MAX, &location))
+		return NULL;
+	call = call_new(r);
+	strcpy(call->location, location ? location : "");
+	return call;
+}
+
+static enum db_result run_delete(struct db *db, struct catalogue *c, void *arg)
+{
+	struct threshold_call *call = arg;
+
+	(void)c;
+	call->job.empty = true;
+	return threshold_delete(db, call->sku, *call->location ? call->location : NULL, &call->job.outcome);
+}
+
+static const struct job_noun deleted = {delete_new, call_free};
+
+const struct job_kind delete_threshold = {&deleted, NULL, run_delete, NULL, NULL};
+
+/* ---- listed */
+
+/* A cursor is of one sku. */
+static int64_t filter_of(const struct threshold_call *call)
+{
+	return hash_stable(call->sku, strlen(call->sku));
+}
+
+static bool list_begin(void *arg, const char *cursor)
+{
+	struct threshold_call *call = arg;
+	int64_t                none[2];
+
+	call->after = -1;
+	call->list = mem_alloc((call->job.limit + 1) * sizeof(*call->list));
+	return !cursor || cursor_read(cursor, 'h', filter_of(call), &call->after, &none[0], &none[1]);
+}
+
+static enum db_result run_list(struct db *db, struct catalogue *c, void *arg)
+{
+	struct threshold_call *call = arg;
+
+	(void)c;
+	return threshold_list(db, call->sku, call->after, call->list, call->job.limit + 1, &call->job.count,
+	                      &call->job.outcome);
+}
+
+static void item_write(struct json_writer *w, const void *item)
+{
+	const struct threshold *t = item;
+
+	if (*t->location)
+		json_put_string(w, "location", t->location);
+	json_put_int(w, "low", t->low);
+}
+
+static void list_write(struct json_writer *w, void *arg)
+{
+	const struct threshold_call *call = arg;
+	bool                         more = call->job.count > call->job.limit;
+	size_t                       count = call->job.count - more;
+	char                         cursor[CURSOR_SIZE] = "";
+
+	if (more)
+		cursor_write(cursor, 'h', filter_of(call), call->list[count - 1].location_id, 0, 0);
+	page_write(w, call->list, count, sizeof(*call->list), item_write, cursor);
+}
+
+const struct job_kind get_thresholds = {&noun, NULL, run_list, list_write, list_begin};

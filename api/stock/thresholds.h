@@ -4,6 +4,6 @@
 
 #include "api/calls/job.h"
 
-extern const struct job_kind put_threshold;
+extern const struct job_kind put_threshold, delete_threshold, get_thresholds;
 
 #endif

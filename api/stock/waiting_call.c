@@ -59,7 +59,7 @@ static uint32_t filter_of(const struct waiting_call *call)
 static bool list_begin(void *arg, const char *cursor)
 {
 	struct waiting_call *call = arg;
-	char                 code[SKU_MAX + 1];
+	char                 code[POSITION_LEN + 1];
 	size_t               len = 0;
 	unsigned             held = 0;
 	uint64_t             since = 0;
@@ -67,7 +67,7 @@ static bool list_begin(void *arg, const char *cursor)
 	call->list = mem_alloc((call->job.limit + 1) * sizeof(*call->list));
 	if (!cursor)
 		return true;
-	if (!cursor_read_code(cursor, 'q', filter_of(call), code, &len) || len != POSITION_LEN)
+	if (!cursor_read_code(cursor, 'q', filter_of(call), code, POSITION_LEN, &len) || len != POSITION_LEN)
 		return false;
 	code[len] = '\0';
 	if (sscanf(code, "%8" SCNx32 "%1x%11" SCNx64 "%16" SCNx64 "%16" SCNx64, &call->after.location_id, &held, &since,

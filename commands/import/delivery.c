@@ -5,6 +5,7 @@
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/base/text.h"
+#include "engine/op.h"
 
 #include <csv.h>
 #include <errno.h>
@@ -13,8 +14,7 @@
 #include <string.h>
 
 /* OTHERS_MAX: bytes of names of skipped columns in a message. */
-enum { FIELD_MAX = 128, OTHERS_MAX = 400, KEY_BYTES = 16, KEYS_MIN = 64 };
-#define UNITS_MAX INT64_C(1000000000)
+enum { FIELD_MAX = 256, OTHERS_MAX = 400, KEY_BYTES = 16, KEYS_MIN = 64 };
 
 /* X(column, traits of kinds that have it, of kinds that lack it, of kinds with a header that must name it) */
 #define COLUMNS                                 \
@@ -220,11 +220,13 @@ static bool loss_take(const struct delivery *d, struct delivery_row *row, char *
 
 static bool units_take(const struct delivery *d, struct delivery_row *row, char *wrong, size_t size)
 {
+	int64_t least = movement_is(d->kind, SIGNED) ? -LINE_UNITS_MAX : 1;
+
 	if (is_of_kind(d->kind, FIELD_counted))
 		return int_take(d, FIELD_counted, 0, QTY_MAX, &row->qty, wrong, size) &&
 		       int_take(d, FIELD_expected, 0, QTY_MAX, &row->expected, wrong, size) &&
 		       time_take(d, &row->as_of, wrong, size);
-	if (!int_take(d, FIELD_qty, movement_is(d->kind, SIGNED) ? -UNITS_MAX : 1, UNITS_MAX, &row->qty, wrong, size))
+	if (!int_take(d, FIELD_qty, least, LINE_UNITS_MAX, &row->qty, wrong, size))
 		return false;
 	if (row->qty == 0)
 		snprintf(wrong, size, "qty must not be 0");
@@ -236,7 +238,7 @@ static bool units_take(const struct delivery *d, struct delivery_row *row, char 
 static void row_take(struct delivery *d)
 {
 	struct delivery_row row = {.line = d->row_line, .expected = -1};
-	char                wrong[120] = "";
+	char                wrong[CODE_RULE_SIZE + 16] = "";
 
 	assert(d->headed && !d->unheaded && d->row_line <= d->line);
 	if (d->column > d->columns)

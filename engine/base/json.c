@@ -200,12 +200,12 @@ bool json_has(const struct json_reader *in, const char *name)
 	return member_find(in, name, &bit);
 }
 
-const char *json_peek_code(const struct json_reader *in, const char *name, size_t max)
+const char *json_peek_id(const struct json_reader *in, const char *name)
 {
 	uint64_t                bit;
 	const struct json_node *node = member_find(in, name, &bit);
 
-	return is_string(node) && code_valid(node->string, node->len, max) ? node->string : NULL;
+	return is_string(node) && id_valid(node->string, node->len, ID_MAX) ? node->string : NULL;
 }
 
 bool json_string(struct json_reader *in, const char *name, enum json_need need, const char **out, size_t *len)
@@ -237,6 +237,20 @@ static void code_read(struct json_reader *in, const char *name, int64_t index, c
 	*len = node->len;
 }
 
+/* The same of an id. */
+static void id_read(struct json_reader *in, const char *name, int64_t index, const struct json_node *node,
+                    const char **out, size_t *len)
+{
+	if (node->type != JSON_STRING) {
+		refuse(in, name, index, "must be a string");
+	} else if (!id_valid(node->string, node->len, ID_MAX)) {
+		refuse(in, name, index, ID_RULE, (size_t)ID_MAX);
+	} else {
+		*out = node->string;
+		*len = node->len;
+	}
+}
+
 const char *json_note(struct json_reader *in, const char *name, size_t *len)
 {
 	const char *note = NULL;
@@ -253,6 +267,15 @@ bool json_code(struct json_reader *in, const char *name, enum json_need need, si
 
 	if (node)
 		code_read(in, name, NO_INDEX, node, max, out, len);
+	return !in->failed;
+}
+
+bool json_id(struct json_reader *in, const char *name, enum json_need need, const char **out, size_t *len)
+{
+	const struct json_node *node = member_read(in, name, need);
+
+	if (node)
+		id_read(in, name, NO_INDEX, node, out, len);
 	return !in->failed;
 }
 
@@ -376,8 +399,20 @@ const void *json_array_code(struct json_reader *in, const char *name, size_t i, 
 	return node->next;
 }
 
-bool json_item_code(struct json_reader *items, const char *name, size_t i, size_t max, const char **out, size_t *len,
-                    struct json_fault *fault)
+const void *json_array_id(struct json_reader *in, const char *name, size_t i, const void *element, const char **out,
+                          size_t *len)
+{
+	const struct json_node *node = element;
+
+	*out = "";
+	*len = 0;
+	if (!in->failed)
+		id_read(in, name, (int64_t)i, node, out, len);
+	return node->next;
+}
+
+bool json_item_id(struct json_reader *items, const char *name, size_t i, const char **out, size_t *len,
+                  struct json_fault *fault)
 {
 	struct json_reader      item = {.fault = fault};
 	const struct json_node *node = item_next(items, i);
@@ -385,7 +420,7 @@ bool json_item_code(struct json_reader *items, const char *name, size_t i, size_
 
 	if (flaw)
 		reader_flawed(&item, flaw->fault.field, flaw->fault.detail);
-	code_read(&item, name, (int64_t)i, node, max, out, len);
+	id_read(&item, name, (int64_t)i, node, out, len);
 	return !item.failed;
 }
 

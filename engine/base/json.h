@@ -51,25 +51,26 @@ size_t json_begin_items(struct json_reader *in, const struct json_doc *doc, cons
 /* Item `i` of such an array. Call it for 0, 1, 2 and so on; each costs one step. Its fields are named relative to the
  * item. Faults when the item is no object or has a flaw; a fault of the item is none of `items`. */
 void json_item(struct json_reader *items, size_t i, struct json_reader *item, struct json_fault *fault);
-/* Item `i` of such an array of codes (code_valid) of 1 to max bytes. Its field is named NAME[i]. False and a fault when
- * the item is no code. */
-bool json_item_code(struct json_reader *items, const char *name, size_t i, size_t max, const char **out, size_t *len,
-                    struct json_fault *fault) MUST_CHECK;
+/* Item `i` of such an array of ids. Its field is named NAME[i]. False and a fault when the item is no id. */
+bool json_item_id(struct json_reader *items, const char *name, size_t i, const char **out, size_t *len,
+                  struct json_fault *fault) MUST_CHECK;
 
 /* Whether the member is there, of whatever type; does not count as asking for it. */
 bool json_has(const struct json_reader *in, const char *name);
-/* The member if it is a code of 1 to max bytes, otherwise NULL, whatever else is wrong with the object: for naming a
- * malformed item in its result. */
-const char *json_peek_code(const struct json_reader *in, const char *name, size_t max);
+/* The member if it is an id, otherwise NULL, whatever else is wrong with the object: for naming a malformed item in its
+ * result. */
+const char *json_peek_id(const struct json_reader *in, const char *name);
 /* The string's bytes live in the doc; *len without the NUL. False and a fault when absent (if required) or not a
  * string. Here and below a member that is null is not absent: it has the wrong type. */
 bool json_string(struct json_reader *in, const char *name, enum json_need need, const char **out, size_t *len);
 /* An optional text of at most NOTE_MAX bytes; NULL: absent. */
 enum { NOTE_MAX = 500 };
 const char *json_note(struct json_reader *in, const char *name, size_t *len);
-/* A string of the codes' alphabet (code_valid), 1 to max bytes. */
+/* The code of a sku or a location (code_valid), 1 to max bytes. */
 bool json_code(struct json_reader *in, const char *name, enum json_need need, size_t max, const char **out,
                size_t *len);
+/* An id (id_valid), 1 to ID_MAX bytes. */
+bool json_id(struct json_reader *in, const char *name, enum json_need need, const char **out, size_t *len);
 /* An integer in min..max, both within JSON_INT_MAX: up to there a client's doubles are exact, too. */
 #define JSON_INT_MAX ((INT64_C(1) << 53) - 1)
 bool json_int(struct json_reader *in, const char *name, enum json_need need, int64_t min, int64_t max, int64_t *out);
@@ -89,6 +90,9 @@ const void *json_array_object(struct json_reader *in, const char *name, size_t i
 /* The element as a code (code_valid), named NAME[i]; "" after a fault. Returns the next element. */
 const void *json_array_code(struct json_reader *in, const char *name, size_t i, const void *element, size_t max,
                             const char **out, size_t *len);
+/* The same of an id. */
+const void *json_array_id(struct json_reader *in, const char *name, size_t i, const void *element, const char **out,
+                          size_t *len);
 /* Refuses a member that was read well and makes no sense. `name` NULL: the object itself. The first fault wins. */
 void json_refuse(struct json_reader *in, const char *name, const char *detail);
 /* True: nothing is wrong so far, and there are members that nobody asked for. */

@@ -8,6 +8,12 @@
  * The text ends in a NUL. */
 size_t utf8_length(const char *at);
 bool   utf8_valid(const char *text);
+/* The number of the character at `at`; *len is its bytes, 0 if they are no UTF-8. A NUL counts as a character. */
+uint32_t utf8_read(const char *at, size_t *len);
+/* True: a character that nobody sees: a control character, a separator of lines, or one that Unicode lets programs
+ * leave out (Default_Ignorable_Code_Point: of no width, of the direction of text, variation selectors). */
+bool character_hides(uint32_t c);
+bool character_is_space(uint32_t c); /* White_Space of Unicode */
 /* Writes the character, of four bytes at most, and returns the place behind it; adds no NUL. */
 char *utf8_write(char *to, uint32_t c);
 

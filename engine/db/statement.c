@@ -61,6 +61,7 @@ void statement_add(struct text *sql, enum statement name, const struct fill *fil
 	const char *at = statements[name].text, *brace;
 
 	assert(at);
+	text_room(sql, strlen(at)); /* in one go: a text that grows is copied */
 	for (; (brace = strchr(at, '{')); at = brace + 1) {
 		const char *word = brace + 1;
 

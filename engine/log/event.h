@@ -12,7 +12,7 @@
 
 /* EVENT_LINES_MAX: lines that a record keeps, for an event of 20 kB has no room for more. EVENT_UNITS_MAX: units of
  * skus that have room in 20 kB whatever the skus are; short ones leave room for more. */
-enum { EVENT_LINES_MAX = 600, EVENT_UNITS_MAX = 85 };
+enum { EVENT_LINES_MAX = 600, EVENT_UNITS_MAX = 54 };
 #define EVENT_TIME_MAX INT64_C(100000000000) /* ms: 1973 */
 
 /* ---- writing: each call appends a record, and adds 1 to the text's count; the first one of a row the version, too */

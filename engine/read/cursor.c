@@ -25,6 +25,9 @@ bool cursor_read(const char *from, char list, int64_t filter, int64_t *a, int64_
 	return strcmp(again, from) == 0;
 }
 
+_Static_assert(sizeof("s.") + 2 * SKU_MAX + sizeof(".01234567") <= CURSOR_SIZE,
+               "the longest code has room, in hexadecimal");
+
 static void code_write(char *to, char list, uint32_t filter, const char *code, size_t len)
 {
 	struct text hex = {0};
@@ -39,7 +42,7 @@ void cursor_write_code(char *to, char list, uint32_t filter, const char *code)
 	code_write(to, list, filter, code, strlen(code));
 }
 
-bool cursor_read_code(const char *from, char list, uint32_t filter, char *code, size_t *len)
+bool cursor_read_code(const char *from, char list, uint32_t filter, char *code, size_t max, size_t *len)
 {
 	char     again[CURSOR_SIZE];
 	unsigned byte;
@@ -50,7 +53,7 @@ bool cursor_read_code(const char *from, char list, uint32_t filter, char *code, 
 		return true;
 	if (from[0] != list || from[1] != '.')
 		return false;
-	for (const char *at = from + 2; *len < SKU_MAX && sscanf(at, "%2x%n", &byte, &used) == 1 && used == 2; at += 2)
+	for (const char *at = from + 2; *len < max && sscanf(at, "%2x%n", &byte, &used) == 1 && used == 2; at += 2)
 		code[(*len)++] = (char)byte;
 	code_write(again, list, filter, code, *len);
 	return strcmp(again, from) == 0;

@@ -17,7 +17,7 @@ bool cursor_read(const char *from, char list, int64_t filter, int64_t *a, int64_
 /* LIST.HEX.check: the code after which a page begins, in hexadecimal, so that it is read back byte by byte.
  * filter: a hash of the list's, which is in the check; 0: it has none. */
 void cursor_write_code(char *to, char list, uint32_t filter, const char *code);
-/* Up to SKU_MAX bytes without a NUL behind them; an empty cursor is the code of no bytes. */
-bool cursor_read_code(const char *from, char list, uint32_t filter, char *code, size_t *len) MUST_CHECK;
+/* Up to `max` bytes without a NUL behind them, for which `code` has room; an empty cursor is the code of no bytes. */
+bool cursor_read_code(const char *from, char list, uint32_t filter, char *code, size_t max, size_t *len) MUST_CHECK;
 
 #endif

@@ -2,6 +2,7 @@
 #include "engine/read/totals.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
+#include "engine/base/ids.h"
 #include "engine/base/memory.h"
 #include "engine/db/db.h"
 #include "engine/past.h"
@@ -18,18 +19,24 @@ struct total_row {
 };
 
 struct totals_reader {
-	struct catalogue *catalogue;
-	struct total_row *list;
-	size_t            count, max;
+	struct catalogue   *catalogue;
+	struct sku_details *details; /* NULL: they are not asked for */
+	struct total_row   *list;
+	size_t              count, max;
 	bool lacks; /* a row names a location that the catalogue lacks, or of which it knows something else */
 };
 
 static void total_read(void *arg, const struct db_row *row)
 {
 	struct totals_reader  *in = arg;
-	const struct location *location = catalogue_location_by_id(in->catalogue, (uint32_t)db_int(row, 1));
+	const struct location *location;
 	struct total_row      *to;
 
+	if (in->details && !row->col[1]) {
+		sku_details_read(in->details, row);
+		return;
+	}
+	location = catalogue_location_by_id(in->catalogue, (uint32_t)db_int(row, 1));
 	in->lacks |= !location || location_kind(location) != (enum location_kind)db_int(row, 4) ||
 	             location->expected_at != time_parse(row->col[5]);
 	if (!location)
@@ -106,7 +113,7 @@ static size_t totals_append(struct catalogue *c, struct query *q, struct sku *sk
 }
 
 /* Takes the totals of one operation's skus from the catalogue, into which they were just read. */
-static void totals_give(struct catalogue *c, struct op *op)
+static void totals_give(struct catalogue *c, struct op *op, const struct sku_details *details)
 {
 	size_t used = 0, max = op->lines_count;
 
@@ -117,26 +124,38 @@ static void totals_give(struct catalogue *c, struct op *op)
 		op->query->totals_of[k] =
 			totals_append(c, op->query, catalogue_sku(c, op->lines[k].sku_code), used, &max);
 		used += op->query->totals_of[k];
+		if (op->query->page.detailed && op->lines[k].sku)
+			sku_details_copy(&op->query->details, details, sku_id(op->lines[k].sku));
 	}
 	op->outcome = OUTCOME_OK;
 }
 
-/* Reads the totals of these skus into the catalogue, whose numbers are of `past`. */
-static enum db_result totals_read(struct db *db, struct catalogue *c, unsigned past, const struct values *ids)
+static enum db_result totals_ask(struct db *db, const struct values *ids, struct totals_reader *in)
 {
-	struct totals_reader in = {.catalogue = c};
+	in->count = 0;
+	if (in->details)
+		sku_details_reset(in->details);
+	return db_ask(db, in->details ? STOCK_TOTALS_DETAILED : STOCK_TOTALS, &(struct fill){.rows = ids}, total_read,
+	              in);
+}
+
+/* Reads the totals of these skus into the catalogue, whose numbers are of `past`, and their details (NULL: without). */
+static enum db_result totals_read(struct db *db, struct catalogue *c, unsigned past, const struct values *ids,
+                                  struct sku_details *details)
+{
+	struct totals_reader in = {.catalogue = c, .details = details};
 	int64_t              read_ms = clock_boot_ms();
 	enum db_result       result;
 
 	if (ids->count == 0)
 		return DB_OK;
-	result = db_ask(db, STOCK_TOTALS, &(struct fill){.rows = ids}, total_read, &in);
+	result = totals_ask(db, ids, &in);
 	if (in.lacks && result == DB_OK)
 		result = past_locations(db, c);
-	if (in.lacks && result == DB_OK) {
-		in.count = 0;
-		result = db_ask(db, STOCK_TOTALS, &(struct fill){.rows = ids}, total_read, &in);
-	}
+	if (in.lacks && result == DB_OK)
+		result = totals_ask(db, ids, &in);
+	if (details)
+		sku_details_sort(details);
 	if (result == DB_OK && past != catalogue_past(c))
 		result = DB_RETRY; /* the catalogue has forgotten the findings: the database is another one */
 	if (result == DB_OK)
@@ -147,10 +166,14 @@ static enum db_result totals_read(struct db *db, struct catalogue *c, unsigned p
 
 enum db_result totals_answer(struct db *db, struct catalogue *c, struct op **ops, size_t count)
 {
-	struct values  ids = {0};
-	unsigned       past = catalogue_past(c);
-	enum db_result result = skus_find(db, c, ops, count);
+	struct values      ids = {0};
+	struct sku_details details = {0};
+	bool               detailed = false;
+	unsigned           past = catalogue_past(c);
+	enum db_result     result = skus_find(db, c, ops, count);
 
+	for (size_t i = 0; i < count; i++)
+		detailed |= ops[i]->query->page.detailed;
 	for (size_t i = 0; i < count; i++)
 		for (size_t k = 0; k < ops[i]->lines_count; k++) {
 			struct sku *sku = catalogue_sku(c, ops[i]->lines[k].sku_code);
@@ -159,9 +182,10 @@ enum db_result totals_answer(struct db *db, struct catalogue *c, struct op **ops
 				values_row(&ids, V_INT(sku_id(sku)));
 		}
 	if (result == DB_OK)
-		result = totals_read(db, c, past, &ids);
+		result = totals_read(db, c, past, &ids, detailed ? &details : NULL);
 	for (size_t i = 0; result == DB_OK && i < count; i++)
-		totals_give(c, ops[i]);
+		totals_give(c, ops[i], &details);
+	sku_details_fini(&details);
 	values_fini(&ids);
 	return result;
 }
@@ -170,10 +194,14 @@ enum db_result totals_answer(struct db *db, struct catalogue *c, struct op **ops
 
 /* One page looks at so many skus at most, whatever the filters leave of them: the rest is for the next page. */
 enum { WALK_MAX = 4000 };
+/* So long ago a sku had units where it counts as out. */
+#define LATELY_MS (INT64_C(30) * 86400 * 1000)
 
-struct threshold {
-	uint32_t sku_id, location_id; /* location 0: over all */
-	int64_t  low;
+/* What is known of the level of a sku at a location (0: over all). */
+struct level_row {
+	uint32_t sku_id, location_id;
+	int64_t  low;    /* the threshold; below 0: there is none */
+	bool     lately; /* units were there within 30 days */
 };
 
 struct listing {
@@ -182,8 +210,9 @@ struct listing {
 	const struct location *location; /* the filter; NULL: any */
 	struct sku           **skus;     /* of this look, by code */
 	size_t                 skus_count, skus_max;
-	struct threshold      *thresholds; /* of this look, sorted */
-	size_t                 thresholds_count, thresholds_max;
+	struct level_row      *levels; /* of this look, sorted */
+	size_t                 levels_count, levels_max;
+	struct sku_details     details;                            /* of this look */
 	size_t                 totals, totals_max, lows, lows_max; /* of the query */
 	char                   after[SKU_MAX + 1];                 /* the last code that was looked at */
 };
@@ -197,31 +226,91 @@ static void listed_read(void *arg, const struct db_row *row)
 		catalogue_sku_enter(in->catalogue, (uint32_t)db_int(row, 1), db_word(row, 0), row->len[0]);
 }
 
-static void threshold_read(void *arg, const struct db_row *row)
+static void level_add(struct listing *in, struct level_row level)
 {
-	struct listing *in = arg;
-
-	in->thresholds = mem_reach(in->thresholds, in->thresholds_count, &in->thresholds_max, sizeof(*in->thresholds));
-	in->thresholds[in->thresholds_count++] =
-		(struct threshold){(uint32_t)db_int(row, 0), (uint32_t)db_int(row, 1), db_int(row, 2)};
+	in->levels = mem_reach(in->levels, in->levels_count, &in->levels_max, sizeof(*in->levels));
+	in->levels[in->levels_count++] = level;
 }
 
-/* The thresholds of one sku are a range of those of all. */
-static const struct threshold *thresholds_of(const struct listing *in, uint32_t sku_id, size_t *count)
+static void level_read(void *arg, const struct db_row *row)
 {
-	size_t from = 0, to = in->thresholds_count;
+	level_add(arg, (struct level_row){(uint32_t)db_int(row, 0), (uint32_t)db_int(row, 1),
+	                                  row->col[2] ? db_int(row, 2) : -1, db_int(row, 3) != 0});
+}
+
+static void moved_read(void *arg, const struct db_row *row)
+{
+	level_add(arg, (struct level_row){(uint32_t)db_int(row, 0), (uint32_t)db_int(row, 1), -1, db_int(row, 2) != 0});
+}
+
+static int level_order(const void *a, const void *b)
+{
+	const struct level_row *x = a, *y = b;
+
+	if (x->sku_id != y->sku_id)
+		return x->sku_id < y->sku_id ? -1 : 1;
+	return (x->location_id > y->location_id) - (x->location_id < y->location_id);
+}
+
+/* The levels of one sku are a range of those of all. */
+static const struct level_row *levels_of(const struct listing *in, uint32_t sku_id, size_t *count)
+{
+	size_t from = 0, to = in->levels_count;
 
 	while (from < to) {
 		size_t middle = (from + to) / 2;
 
-		if (in->thresholds[middle].sku_id < sku_id)
+		if (in->levels[middle].sku_id < sku_id)
 			from = middle + 1;
 		else
 			to = middle;
 	}
-	for (*count = 0; from + *count < in->thresholds_count && in->thresholds[from + *count].sku_id == sku_id;)
+	for (*count = 0; from + *count < in->levels_count && in->levels[from + *count].sku_id == sku_id;)
 		++*count;
-	return *count > 0 ? in->thresholds + from : NULL;
+	return *count > 0 ? in->levels + from : NULL;
+}
+
+/* NULL: nobody has looked at its level yet. */
+static const struct level_row *level_at(const struct listing *in, uint32_t sku_id, const struct location *location)
+{
+	const struct level_row key = {sku_id, location->location_id, 0, false};
+
+	return in->levels_count > 0 ? bsearch(&key, in->levels, in->levels_count, sizeof(key), level_order) : NULL;
+}
+
+/* Nothing is left there, and no order has units. */
+static bool is_empty(const struct total *t)
+{
+	return location_sells(t->location) && t->available <= 0 && t->reserved <= 0;
+}
+
+/* The level of a sku is looked at a moment after its last unit has left, and never without events. Until then the
+ * movements of the place tell whether units were there. */
+static enum db_result levels_complete(struct db *db, struct listing *in)
+{
+	struct query  *q = in->op->query;
+	struct values  places = {0};
+	enum db_result result = DB_OK;
+
+	for (size_t i = 0; i < in->skus_count; i++) {
+		uint32_t id = sku_id(in->skus[i]);
+		size_t   count = totals_append(in->catalogue, q, in->skus[i], in->totals, &in->totals_max);
+
+		for (size_t k = 0; k < count; k++) {
+			const struct total *t = &q->totals[in->totals + k];
+
+			if (is_empty(t) && !level_at(in, id, t->location))
+				values_row(&places, V_INT(id), V_INT(t->location->location_id));
+		}
+	}
+	if (places.count > 0) {
+		const struct fill fill = {.rows = &places, .after_id = (int64_t)id_first(clock_wall_ms() - LATELY_MS)};
+
+		result = db_ask(db, MOVED_LATELY, &fill, moved_read, in);
+		qsort(in->levels, in->levels_count, sizeof(*in->levels), level_order);
+	}
+	values_fini(&places);
+	return result;
 }
 
 static void low_add(struct listing *in, const struct location *at, int64_t low, int64_t available)
@@ -242,30 +331,31 @@ static int low_order(const void *a, const void *b)
 	                                    : strcmp(x->location->code, y->location->code);
 }
 
-/* Where a sku with these totals is low or out: at a location that sells, without a threshold at 0; also where it never
- * was, if a threshold is there; and over all, if a threshold is. Returns at how many. */
+/* Where a sku with these totals is low or out: at a location that sells, with a threshold, or where it had units
+ * lately; also where it never was, if a threshold is there; and over all, if a threshold is. Returns at how many. */
 static size_t lows_find(struct listing *in, uint32_t sku_id, const struct total *totals, size_t count)
 {
 	size_t                  before = in->lows, of;
-	const struct threshold *t = thresholds_of(in, sku_id, &of);
+	const struct level_row *t = levels_of(in, sku_id, &of);
 	int64_t                 all = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		int64_t low = 0;
+		const struct level_row *level = level_at(in, sku_id, totals[i].location);
+		bool                    has_low = level && level->low >= 0;
 
 		if (!location_sells(totals[i].location))
 			continue;
 		all += totals[i].available;
-		for (size_t k = 0; k < of; k++)
-			if (t[k].location_id == totals[i].location->location_id)
-				low = t[k].low;
-		if (!in->location || totals[i].location == in->location)
-			low_add(in, totals[i].location, low, totals[i].available);
+		if ((!in->location || totals[i].location == in->location) &&
+		    (has_low || !is_empty(&totals[i]) || (level && level->lately)))
+			low_add(in, totals[i].location, has_low ? level->low : 0, totals[i].available);
 	}
 	for (size_t k = 0; k < of && !in->location; k++) {
 		const struct location *at = catalogue_location_by_id(in->catalogue, t[k].location_id);
 		bool                   was = false;
 
+		if (t[k].low < 0)
+			continue;
 		for (size_t i = 0; i < count; i++)
 			was |= totals[i].location == at;
 		if (t[k].location_id == 0)
@@ -299,6 +389,7 @@ static void sku_list(struct listing *in, struct sku *sku)
 	op->lines[k].sku_code = sku_code(sku);
 	q->totals_of[k] = count;
 	q->lows_of[k] = lows;
+	sku_details_copy(&q->details, &in->details, sku_id(sku));
 	in->totals += count;
 	op->lines_count++;
 }
@@ -311,18 +402,21 @@ static enum db_result listing_look(struct db *db, struct listing *in, size_t cou
 	unsigned       past = catalogue_past(in->catalogue);
 	enum db_result result;
 
-	in->skus_count = in->thresholds_count = 0;
-	result = db_ask(db, SKU_LIST,
+	in->skus_count = in->levels_count = 0;
+	result = db_ask(db, page->barcode ? SKU_LIST_BARCODE : SKU_LIST,
 	                &(struct fill){.after_code = in->after,
 	                               .prefix = page->prefix ? page->prefix : "",
+	                               .barcode = page->barcode,
 	                               .limit = (int64_t)count},
 	                listed_read, in);
 	for (size_t i = 0; i < in->skus_count; i++)
 		values_row(&ids, V_INT(sku_id(in->skus[i])));
 	if (result == DB_OK)
-		result = totals_read(db, in->catalogue, past, &ids);
+		result = totals_read(db, in->catalogue, past, &ids, &in->details);
 	if (result == DB_OK && page->low && ids.count > 0)
-		result = db_ask(db, THRESHOLDS_OF_SKUS, &(struct fill){.rows = &ids}, threshold_read, in);
+		result = db_ask(db, LEVELS_OF_SKUS, &(struct fill){.rows = &ids}, level_read, in);
+	if (result == DB_OK && page->low && ids.count > 0)
+		result = levels_complete(db, in);
 	values_fini(&ids);
 	for (size_t i = 0; result == DB_OK && i < in->skus_count; i++) {
 		sku_list(in, in->skus[i]);
@@ -358,7 +452,9 @@ static uint32_t filter_of(const struct page *page)
 
 	text_format(&filter, "%s\n%s\n%d", page->prefix ? page->prefix : "", page->location ? page->location : "",
 	            page->low);
-	if (page->prefix || page->location || page->low)
+	if (page->barcode)
+		text_format(&filter, "\n%s", page->barcode);
+	if (page->prefix || page->location || page->low || page->barcode)
 		hash = hash_stable(filter.data, filter.len);
 	text_fini(&filter);
 	return hash;
@@ -390,7 +486,7 @@ enum db_result totals_page(struct db *db, struct catalogue *c, struct op *op)
 	enum db_result result;
 
 	op->lines_count = 0;
-	op->outcome = cursor_read_code(q->page.cursor, 's', filter, in.after, &len) ? OUTCOME_OK : BAD_CURSOR;
+	op->outcome = cursor_read_code(q->page.cursor, 's', filter, in.after, SKU_MAX, &len) ? OUTCOME_OK : BAD_CURSOR;
 	if (op->outcome != OUTCOME_OK)
 		return DB_OK;
 	in.after[len] = '\0';
@@ -403,9 +499,11 @@ enum db_result totals_page(struct db *db, struct catalogue *c, struct op *op)
 	q->lows_of = mem_alloc((q->page.limit + 1) * sizeof(*q->lows_of));
 	result = listing_walk(db, &in, &more);
 	free(in.skus);
-	free(in.thresholds);
+	free(in.levels);
+	sku_details_fini(&in.details);
 	if (result != DB_OK)
 		return result;
+	sku_details_sort(&q->details);
 	q->page.cursor[0] = '\0';
 	if (op->lines_count > q->page.limit)
 		cursor_write_code(q->page.cursor, 's', filter, op->lines[--op->lines_count - 1].sku_code);

@@ -5,7 +5,8 @@
 #include "engine/write/state.h"
 
 /* LIMIT_NEAR: an addition that brings a total above this is a batch of its own, where the limit is exact. Below, lanes
- * may add at the same time: a batch adds at most 5,000 lines of 1e9 units, which 200 lanes do not bring past 9e15. */
+ * may add at the same time: a batch adds at most 5,000 lines of SHARED_UNITS_MAX, which 200 lanes do not bring past
+ * 9e15. */
 #define LIMIT_NEAR INT64_C(8000000000000000)
 
 /* Fills own slots that have too little, in a transaction of its own; their balances are not known then. With commits

@@ -80,6 +80,37 @@ BEGIN NOT ATOMIC
   SELECT of_sku IS NOT NULL, of_location IS NOT NULL, of_kind;
 END
 
+-- name: threshold_delete
+-- Removes that threshold, and asks for a look if there was one. One row: whether there is such a sku, such a location.
+BEGIN NOT ATOMIC
+  DECLARE of_sku INT UNSIGNED DEFAULT NULL;
+  DECLARE of_location INT UNSIGNED DEFAULT IF({at} IS NULL, 0, NULL);
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  ROLLBACK;
+  START TRANSACTION;
+  SELECT sku_id INTO of_sku FROM sku FORCE INDEX (code) WHERE code = {code};
+  SELECT location_id INTO of_location FROM location FORCE INDEX (code) WHERE code = {at};
+  UPDATE level FORCE INDEX (PRIMARY) SET low = NULL
+   WHERE sku_id = of_sku AND location_id = of_location AND low IS NOT NULL;
+  IF ROW_COUNT() > 0 THEN
+    INSERT INTO level_asked (sku_id, location_id, asked) VALUES (of_sku, of_location, 1)
+      ON DUPLICATE KEY UPDATE asked = asked + 1;
+  END IF;
+  COMMIT;
+  SELECT of_sku IS NOT NULL, of_location IS NOT NULL;
+END
+
+-- name: threshold_list
+-- A row of NULLs if there is a sku {code}, then a page of its thresholds at locations behind {after_id}, by number; 0
+-- is over all.
+SELECT NULL, NULL, NULL FROM sku FORCE INDEX (code) WHERE code = {code}
+UNION ALL
+(SELECT l.location_id, o.code, l.low
+   FROM level l FORCE INDEX (PRIMARY) LEFT JOIN location o FORCE INDEX (PRIMARY) ON o.location_id = l.location_id
+  WHERE l.sku_id = (SELECT sku_id FROM sku FORCE INDEX (code) WHERE code = {code})
+    AND l.location_id > {after_id} AND l.low IS NOT NULL
+  ORDER BY l.location_id LIMIT {limit});
+
 -- name: units_look
 -- The units of the skus {list}: available and reserved over all locations whose units are for sale, on hand over all
 -- that are in the house.

@@ -8,7 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CODE    "must be 1 to 64 bytes of printable ASCII with no space at either end, and not . or .."
+#define CODE                                                                                                          \
+	"must be 1 to 128 bytes of UTF-8 with no space at either end, without control and invisible characters, and " \
+	"not . or .."
+#define ID      "must be 1 to 64 bytes of printable ASCII with no space at either end, and not . or .."
 #define ENCODED "is not percent-encoded"
 
 Test(codes, valid)
@@ -44,13 +47,16 @@ Test(codes, valid)
 		"settlement/1/1",
 		"tune/sku",
 	};
-	static const char *const bad[] = {"", " ", "  ", " A", "A ", ".", "..", "a\tb", "a\n", "\x7f", "\xc3\xa9"};
+	static const char *const bad[] = {"", " ", "  ", " A", "A ", ".", "..", "a\tb", "a\n", "\x7f"};
 	char                     long_code[66] = "";
 
 	for (size_t i = 0; i < LENGTH(good); i++)
-		cr_expect_eq(code_valid(good[i], strlen(good[i]), 64), good[i][0] != ' ', "%s", good[i]);
+		cr_expect(code_valid(good[i], strlen(good[i]), 64) == (good[i][0] != ' ') &&
+		                  id_valid(good[i], strlen(good[i]), 64) == (good[i][0] != ' '),
+		          "%s", good[i]);
 	for (size_t i = 0; i < LENGTH(bad); i++)
-		cr_expect(!code_valid(bad[i], strlen(bad[i]), 64), "%s", bad[i]);
+		cr_expect(!code_valid(bad[i], strlen(bad[i]), 64) && !id_valid(bad[i], strlen(bad[i]), 64), "%s",
+		          bad[i]);
 	cr_expect(!code_valid("a\0b", 3, 64));
 	memset(long_code, '/', 65);
 	cr_expect(code_valid(long_code, 64, 64) && !code_valid(long_code, 65, 64));
@@ -59,6 +65,64 @@ Test(codes, valid)
 	cr_expect(code_is_of_jobs("settlement/") && code_is_of_jobs("settlement/1/1") &&
 	          !code_is_of_jobs("settlement") && !code_is_of_jobs("Settlement/1") &&
 	          !code_is_of_jobs("a settlement/1"));
+}
+
+/* Texts of several bytes a character: which of them are codes. No id has any of them. */
+Test(codes, of_utf8)
+{
+	static const char *const good[] = {
+		"Tasse weiß", "漢字", "\U0001f455",   "e\u0301", "\u00e9",
+		"A\u00a0B",        "A\u3000B",     "\u05d0\u05d1", "\ufffd",
+	};
+	static const char *const bad[] = {
+		"\u00a0A",
+		"A\u00a0",
+		"\u3000",
+		"A\u2003",
+		"\u202fA", /* spaces at the ends */
+		"ß ",
+		" ß",
+		"ß\tb",
+		"ß\x7f",
+		"a\xc2\x85"
+		"b", /* and of ASCII; control characters */
+		"A\u200bB",
+		"A\u200dB",
+		"\ufeffA",
+		"A\u00adB",
+		"\u2665\ufe0f",
+		"A\u2060",
+		"\u3164",
+		"A\U000e0041", /* of no width */
+		"A\u202eB",
+		"A\u2066B",
+		"\u200fA",
+		"A\u061c",
+		"A\u2028B", /* of direction; of a line */
+		"\xc3",
+		"\xa9",
+		"A\xc3(",
+		"\xc0\xaf",
+		"\xe0\x80\xaf",
+		"\xed\xa0\x80",
+		"\xf4\x90\x80\x80",
+		"\xff", /* no UTF-8 */
+	};
+	char euros[130] = "";
+
+	for (size_t i = 0; i < LENGTH(good); i++)
+		cr_expect(code_valid(good[i], strlen(good[i]), 64) && !id_valid(good[i], strlen(good[i]), 64), "%s",
+		          good[i]);
+	for (size_t i = 0; i < LENGTH(bad); i++)
+		cr_expect(!code_valid(bad[i], strlen(bad[i]), 64) && !id_valid(bad[i], strlen(bad[i]), 64), "%zu: %s",
+		          i, bad[i]);
+	cr_expect(!code_valid("ß\0b", 4, 64));
+	for (size_t i = 0; i < 126; i += 3)
+		strcpy(euros + i, "\u20ac");
+	cr_expect(code_valid(euros, 126, 128) && code_valid(euros, 126, 126) && !code_valid(euros, 126, 125));
+	cr_expect(code_begins("ß ", 3, 64) && code_begins(" ", 1, 64) && code_begins("A\u00a0", 3, 64) &&
+	          !code_begins("", 0, 64) && !code_begins("\xc3", 1, 64) && !code_begins("A\n", 2, 64) &&
+	          !code_begins("ß\u200b", 5, 64));
 }
 
 /* ---- over HTTP */
@@ -123,6 +187,83 @@ Test(codes, stock)
 	     "adjust   #1 50% -1                     -> 201 Location:movements/%231",
 	     "count    #2 'SHIRT RED/L@BACK ROOM=4' expected=9"
 	     "                        -> 409 count_mismatch 'SHIRT RED/L@BACK ROOM' on_hand=5");
+}
+
+/* Names of other alphabets, wherever a sku or a location stands. They are not normalized; ids have none of them. */
+Test(codes, stock_of_utf8)
+{
+	flow("receipt  PO1 'Tasse weiß@Köln Süd' +5 漢字 +1 -> 201 'Tasse weiß@Köln Süd=5' 漢字=1",
+	     "receipt  PO1 'Tasse weiß@Köln Süd' +5 漢字 +1 -> 200 replayed",
+	     "reserve  R1 'Tasse weiß@Köln Süd=6' -> 409 short 'Tasse weiß@Köln Süd' requested=6 available=5",
+	     "reserve  R1 'Tasse weiß@main,Köln Süd=2' -> 201 held 'Tasse weiß@Köln Süd=2'",
+	     "get      R1                          -> held 'Tasse weiß@Köln Süd=2'",
+	     "sku      'Tasse weiß'               -> 'sku=Tasse weiß' reserved=2 '@Köln Süd' available=3",
+	     "sku      'Tasse weiß' max_age=60000 -> reserved=2",
+	     "raw GET  /v1/skus/Tasse%20wei%C3%9F  -> 200 on_hand=5",
+	     "raw GET  /v1/skus/%E6%BC%A2%E5%AD%97 -> 200 on_hand=1",
+	     "raw GET  /v1/locations/K%C3%B6ln%20S%C3%BCd -> 200 'location=Köln Süd'",
+	     "raw GET  /v1/skus?prefix=Tasse%20    -> 200 'items=Tasse weiß'",
+	     "raw GET  /v1/skus?prefix=Tasse%20wei%C3%9F -> 200 'items=Tasse weiß'",
+	     "raw GET  /v1/skus?prefix=Tasse%20wei%C3    -> 400 field=prefix",
+	     "raw GET  /v1/skus?location=K%C3%B6ln%20S%C3%BCd -> 200 'items=Tasse weiß'",
+	     "raw GET  /v1/reservations?sku=%E6%BC%A2%E5%AD%97 -> 200 items=0",
+	     "raw GET  /v1/reservations?sku=Tasse%20wei%C3%9F&location=K%C3%B6ln%20S%C3%BCd -> 200 items=R1",
+	     "availability 'Tasse weiß' 漢字 tasse -> 'items=Tasse weiß,漢字,tasse'",
+	     "skus limit=1                         -> 'items=Tasse weiß' more",
+	     "skus limit=1 next                    -> items=漢字 end",
+	     "receipt  PO2 caf\u00e9 +1 cafe\u0301 +2      -> 201",
+	     "sku      caf\u00e9                       -> available=1",
+	     "sku      cafe\u0301                      -> available=2",
+	     "mark",
+	     "raw GET  /v1/skus/%C3                -> 400 invalid_request field=sku 'detail=" CODE "'",
+	     "raw GET  /v1/skus/%E2%80%8B          -> 400 invalid_request field=sku 'detail=" CODE "'",
+	     "raw GET  /v1/skus/A%C2%A0            -> 400 invalid_request field=sku 'detail=" CODE "'",
+	     "raw GET  /v1/skus?location=%E2%80%AEA -> 400 invalid_request field=location",
+	     "raw GET  /v1/reservations/%C3%A9     -> 400 invalid_request field=order_id 'detail=" ID "'",
+	     "receipt  \u00e9 A +1                     -> 400 invalid_request field=movement_id 'detail=" ID "'",
+	     "reserve  \u00e9 漢字=1                 -> 400 invalid_request field=order_id",
+	     "reserve  R2 漢字=1 customer=\u00e9      -> 400 invalid_request field=customer",
+	     "receipt  PO3 A\u200bB +1                 -> 400 invalid_request field=lines[0].sku 'detail=" CODE "'",
+	     "receipt  PO3 A@\ufeffB +1                -> 400 invalid_request field=lines[0].location",
+	     "unchanged",
+	     "raw PUT  /v1/locations/Z%C3%BCrich {'kind':'incoming'} -> 201 Location:Z%C3%BCrich 'location=Zürich'",
+	     "receipt  PO4 '漢字@Zürich' +3          -> 201",
+	     "reserve  R3 '漢字@Zürich=2' confirm=true -> 201 confirmed",
+	     "raw GET  /v1/skus/%E6%BC%A2%E5%AD%97/waiting -> 200 items=R3 items[0].location=Zürich",
+	     "raw PUT  /v1/skus/%E6%BC%A2%E5%AD%97/threshold {'low':1,'location':'Köln Süd'} -> 200 sku=漢字",
+	     "limit    漢字 9                         -> 200",
+	     "has      漢字 C1                        -> sku=漢字 has=0",
+	     "events                               -> 200 '~漢字' '~Köln Süd'",
+	     "run show sku 'Tasse weiß'           -> 0 '~Tasse weiß' '~Köln Süd'",
+	     "run export stock                     -> 0 '~Tasse weiß,Köln Süd,stock,3,2,5'",
+	     "run audit --sku 漢字                    -> 0");
+}
+
+/* The longest codes, of signs that JSON escapes: events, cursors, pages. */
+Test(codes, longest)
+{
+	static char sku[SKU_MAX + 1], location[LOCATION_MAX + 1];
+
+	memset(sku, '\\', SKU_MAX);
+	memset(location, '\\', LOCATION_MAX);
+	flow_begin();
+	flow_step("receipt M1 %s@%s +5 A +1 ~ +1 -> 201", sku, location);
+	flow_step("receipt M2 %s%s +5 -> 400 field=lines[0].sku", sku, "x");
+	flow_step("receipt M2 A@%s%s +5 -> 400 field=lines[0].location", location, "x");
+	flow_steps("skus limit=1      -> items=A more",
+	           "skus limit=1 next -> items=1 more",
+	           "skus limit=1 next -> items=~ end");
+	flow_step("skus limit=2      -> items=A,%s more", sku);
+	flow_step("raw GET /v1/skus?location=%s -> 400 field=location", "%5C%20");
+	flow_step("raw PUT /v1/locations/%s {} -> 200", "main");
+	flow_steps("raw GET /v1/locations?limit=1 -> 200 items=1 more");
+	flow_step("reserve R1 %s@%s=2 confirm=true -> 201", sku, location);
+	flow_step("movements %s limit=1 -> items=M1 end", sku);
+	flow_steps("serve --lanes 2 --stock-changed");
+	flow_step("adjust M3 %s@%s -1 -> 201", sku, location);
+	flow_steps("wait events types=stock.changed -> items=stock.changed",
+	           "run audit                       -> 0");
+	flow_end();
 }
 
 /* A page goes on behind any code, in the order of bytes. */
@@ -370,7 +511,7 @@ Test(codes, import)
 	           "movements 50%       -> 'items=import-monday #1/2 50%-1'");
 	file = fopen(path, "w");
 	cr_assert(file && fputs("sku,qty,location\n\" A\",1,\nA,1,\"b \"\nB,1,\n", file) >= 0 && fclose(file) == 0);
-	flow_step("run import %s -> 1 '~line 2: sku " CODE "' '~line 3: location must be 1 to 32 bytes'", path);
+	flow_step("run import %s -> 1 '~line 2: sku " CODE "' '~line 3: location must be 1 to 64 bytes'", path);
 	flow_end();
 }
 

@@ -101,6 +101,59 @@ Test(limit, limit_is_exact_under_load)
 	flow_end();
 }
 
+/* Goods that are counted in grams: the largest lines of each call, and a unit more. */
+Test(limit, lines_of_10_12)
+{
+	flow_begin();
+	flow_step("serve --lanes 2");
+	flow_steps("receipt M1 A +1000000000000           -> 201 A=1000000000000",
+	           "receipt M1 A +1000000000000           -> 200 replayed",
+	           "receipt M2 A +1000000000001           -> 400 field=lines[0].qty",
+	           "receipt M2 A +1000000000000 A +1      -> 201 A=1000000000001",
+	           "reserve R1 A=1000000000001            -> 400 field=lines[0].qty",
+	           "reserve R1 A=1000000000000 confirm=true -> 201 confirmed A=1000000000000",
+	           "reserve R2 A=1000000000000 A=2        -> 409 short A requested=1000000000002"
+	           " available=1000000000001",
+	           "reserve R2 A=1000000000000 A=2 mode=best_effort -> 201 A=1000000000001"
+	           " short A requested=1000000000002",
+	           "split   R1 R1b A=999999999999         -> 201 A=999999999999",
+	           "settle  R1b                           -> settled",
+	           "return  M3 A +999999999999 order=R1b  -> 201",
+	           "transfer M4 A@main>back=999999999999  -> 201",
+	           "transfer M5 A@back>main=1000000000001 -> 400 field=lines[0].qty",
+	           "adjust  M6 A@back -1000000000000      -> 409 short A@back requested=1000000000000"
+	           " available=999999999999",
+	           "adjust  M6 A@back -1000000000001      -> 400 field=lines[0].qty",
+	           "adjust  M7 A@back -999999999998       -> 201 A@back=-999999999998",
+	           "sku     A                             -> available=1 reserved=1000000000002",
+	           "limit   A 1000000000001               -> 400 field=per_customer",
+	           "limit   A 1000000000000               -> 200 per_customer=1000000000000",
+	           "receipt M8 A +1000000000000 A +1      -> 201",
+	           "reserve R3 A=1                        -> 422 customer_required A",
+	           "reserve R3 A=1000000000000 customer=C -> 201",
+	           "reserve R4 A=1 customer=C             -> 409 limit_reached A limit=1000000000000 has=1000000000000",
+	           "has     A C                           -> has=1000000000000 per_customer=1000000000000",
+	           "run audit                             -> 0");
+	flow_end();
+}
+
+/* Lines of 10^12 at once, with small ones between them, by way of several lanes, processes and locations. */
+Test(limit, limit_is_exact_under_large_lines)
+{
+	flow_begin();
+	flow_step("serve --lanes 4");
+	flow_step("second --lanes 4 --slot 4");
+	flow_steps("receipt A +1 B +1                -> 201",
+	           "count   A=8994999999999999       -> 201",
+	           "race 16 receipt X# A +1000000000000 || return Y# A@p# +1000000000000 -> 5x 201 | 11x 409 limit",
+	           "sku     A                        -> on_hand=8999999999999999",
+	           "race 8  receipt Z# A@q# +1 || receipt V# A +1000000000000 B +1 -> 1x 201 | 7x 409 limit",
+	           "sku     A                        -> on_hand=9000000000000000",
+	           "race 16 receipt W# A +1000000000 || adjust U# A -1000000000000 -> *x 201 | *x 409 limit",
+	           "run audit                        -> 0");
+	flow_end();
+}
+
 /* ---- very large batches */
 
 Test(limit, call_of_fifty_thousand_lines)

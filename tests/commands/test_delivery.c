@@ -74,7 +74,7 @@ Test(delivery, rows)
 		{"QTY,note,Location,SKU\r\n3,\"x \"\"y\"\", z\",annex,A\r\n4,,,B\r\n", "2:A=3@annex 3:B=4 "},
 		{"note,sku,qty\n\"two\nlines\",A,1\n,B,2\n", "2:A=1 4:B=2 "},
 		{"sku,qty\n\n\nA,1\n\n", "4:A=1 "},
-		{"sku,qty\nA,0\nB,-1\nC,1e3\nD,1000000001\nE,00000000001\nF,\n",
+		{"sku,qty\nA,0\nB,-1\nC,1e3\nD,1000000000001\nE,00000000000001\nF,\n",
 	         "2:qty 3:qty 4:qty 5:qty 6:qty 7:qty "},
 		{"sku,qty\n,1\n\" a\",1\n..,1\n\"a \",1\n", "2:sku 3:sku 4:sku 5:sku "},
 		{"sku,qty,location\nA,1,\" b\"\nA,1,.\n", "2:loc 3:loc "},

@@ -44,7 +44,7 @@ static const struct {
          "A,main,5 C,main,1"},
 	{"sku,qty\nA,5,\n", " -> 1 '~line 2: it has more fields than the first line'", ""},
 	{"sku,qty,location\nA,5\nB,7,paris\n", " -> 0 '~2 rows, 12 units'", "A,main,5 B,paris,7"},
-	{"sku,qty\nA\nB,0\nC,-1\nD,1.0\nE,x\nF,1000000001\n,5\n\"A \",5\nOK,1\n",
+	{"sku,qty\nA\nB,0\nC,-1\nD,1.0\nE,x\nF,1000000000001\n,5\n\"A \",5\nOK,1\n",
          " -> 1 '~line 2: qty' '~line 3: qty' '~line 4: qty' '~line 5: qty' '~line 6: qty' '~line 7: qty'"
          " '~line 8: sku' '~line 9: sku' '~8 bad rows: nothing was loaded'",
          ""},
@@ -147,7 +147,7 @@ static const struct {
          " '~line 3: short {sku:A,location:main,requested:1,available:0}'"
          " '~line 6: unknown_sku {sku:C,location:main}' '~2 refused'",
          "A,main,0 A,paris,5 A,rome,3 B,main,5"},
-	{"sku,qty\nA,0\nA,-1000000001\nA,--1\nA,-\n",
+	{"sku,qty\nA,0\nA,-1000000000001\nA,--1\nA,-\n",
          " --kind adjustment -> 1 '~line 2: qty must not be 0'"
          " '~line 3: qty must' '~line 4: qty must' '~line 5: qty must' '~4 bad rows'",
          "A,main,5 A,paris,5 B,main,7"},
@@ -288,7 +288,8 @@ Test(import, losses)
 	           "receipt A +5 B +5 C +5 C@west +2 -> 201",
 	           "reserve R1 A=2 B=4 C=4 C@west=2 confirm=true -> 201",
 	           "reserve R2 A=3 -> 201");
-	import("sku,counted,short,to\nA,1,maybe,\nB,1,,bo\nC,1,backorder,b23456789012345678901234567890123\n",
+	import("sku,counted,short,to\nA,1,maybe,\nB,1,,bo\nC,1,backorder,"
+	       "b2345678901234567890123456789012345678901234567890123456789012345\n",
 	       " --kind count -> 1 '~line 2: short must be' '~line 3: to goes with short' '~line 4: to must' '~3 bad "
 	       "rows'");
 	import("sku,counted,short,to\nA,1,backorder,bo\nB,1,,\nC,1,backorder,none\n",

@@ -417,7 +417,10 @@ Test(options, a_typo_is_answered_with_the_nearest)
 
 /* ---- what is said and printed */
 
-#define CODE(max)         "must be 1 to " #max " bytes of printable ASCII with no space at either end, and not . or .."
+#define CODE(max)                                                                                                      \
+	"must be 1 to " #max " bytes of UTF-8 with no space at either end, without control and invisible characters, " \
+	"and not . or .."
+#define ID(max)           "must be 1 to " #max " bytes of printable ASCII with no space at either end, and not . or .."
 #define NAME              "NAME must be 1 to 64 bytes of printable ASCII without space / ? # %, and not . or .."
 #define INTEGER(min, max) "must be an integer from " #min " to " #max ", in plain digits"
 
@@ -428,32 +431,32 @@ Test(options, one_text_for_one_rule)
 
 	flow_begin();
 	flow_steps("raw POST /v1/reservations {'order_id':'a ','lines':[{'sku':'A','qty':1}]}"
-	           " -> 400 field=order_id 'detail=" CODE(64) "'",
+	           " -> 400 field=order_id 'detail=" ID(64) "'",
 	           "raw POST /v1/reservations {'order_id':'R','lines':[{'sku':' a','qty':1}]}"
-	           " -> 400 field=lines[0].sku 'detail=" CODE(64) "'",
+	           " -> 400 field=lines[0].sku 'detail=" CODE(128) "'",
 	           "raw POST /v1/reservations {'order_id':'R','lines':[{'sku':'A','location':'..','qty':1}]}"
-	           " -> 400 field=lines[0].location 'detail=" CODE(32) "'",
-	           "raw POST /v1/availability {'skus':['']} -> 400 field=skus[0] 'detail=" CODE(64) "'",
-	           "raw GET /v1/skus/a%20                   -> 400 field=sku 'detail=" CODE(64) "'",
-	           "raw GET /v1/reservations/%2E            -> 400 field=order_id 'detail=" CODE(64) "'",
+	           " -> 400 field=lines[0].location 'detail=" CODE(64) "'",
+	           "raw POST /v1/availability {'skus':['']} -> 400 field=skus[0] 'detail=" CODE(128) "'",
+	           "raw GET /v1/skus/a%20                   -> 400 field=sku 'detail=" CODE(128) "'",
+	           "raw GET /v1/reservations/%2E            -> 400 field=order_id 'detail=" ID(64) "'",
 	           "raw POST /v1/reservations {'order_id':'R','lines':[{'sku':'A','qty':0}]}"
-	           " -> 400 field=lines[0].qty 'detail=" INTEGER(1, 1000000000) "'",
+	           " -> 400 field=lines[0].qty 'detail=" INTEGER(1, 1000000000000) "'",
 	           "raw POST /v1/reservations {'order_id':'R','lines':[{'sku':'A','qty':1.0}]}"
-	           " -> 400 field=lines[0].qty 'detail=" INTEGER(1, 1000000000) "'",
+	           " -> 400 field=lines[0].qty 'detail=" INTEGER(1, 1000000000000) "'",
 	           "raw POST /v1/reservations {'order_id':'R','lines':[{'sku':'A','qty':18446744073709551617}]}"
-	           " -> 400 field=lines[0].qty 'detail=" INTEGER(1, 1000000000) "'",
+	           " -> 400 field=lines[0].qty 'detail=" INTEGER(1, 1000000000000) "'",
 	           "raw POST /v1/reservations {'order_id':'R','lines':[{'sku':'A','qty':'1'}]}"
-	           " -> 400 field=lines[0].qty 'detail=" INTEGER(1, 1000000000) "'",
+	           " -> 400 field=lines[0].qty 'detail=" INTEGER(1, 1000000000000) "'",
 	           "raw GET /v1/skus?limit=1001             -> 400 field=limit 'detail=" INTEGER(1, 1000) "'",
 	           "raw GET /v1/skus?limit=1.0              -> 400 field=limit 'detail=" INTEGER(1, 1000) "'",
 	           "raw GET /v1/reservations?state=lost     -> 400 field=state"
 	           " 'detail=must be one of: held, confirmed, settled, released, expired, buried'",
 	           "raw POST /v1/reservations {'order_id':'R','lines':[{'sku':'A','qty':1}],'mode':'all'}"
 	           " -> 400 field=mode 'detail=must be one of: all_or_nothing, best_effort'");
-	file_write(csv, sizeof(csv), "csv", "sku,qty,location\n\" a\",1,\nA,1,..\nA,1.0,\nA,1000000001,\n");
+	file_write(csv, sizeof(csv), "csv", "sku,qty,location\n\" a\",1,\nA,1,..\nA,1.0,\nA,1000000000001,\n");
 	flow_step("run import %s -> 1 '~line 2: sku %s' '~line 3: location %s' '~line 4: qty %s' '~line 5: qty %s'",
-	          csv, CODE(64), CODE(32), INTEGER(1, 1000000000), INTEGER(1, 1000000000));
-	flow_step("run import %s --id 'a ' -> 64 '~--id %s'", csv, CODE(40));
+	          csv, CODE(128), CODE(64), INTEGER(1, 1000000000000), INTEGER(1, 1000000000000));
+	flow_step("run import %s --id 'a ' -> 64 '~--id %s'", csv, ID(40));
 	snprintf(keys, sizeof(keys), "%s/%s.nokeys", scratch_dir(), flow_scratch()->name);
 	flow_step("alone key new a/b order --keys %s -> 64 '~%s'", keys, NAME);
 	file_write(keys, sizeof(keys), "badkeys", "a/b order 00\n");

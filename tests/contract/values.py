@@ -3,6 +3,7 @@ import json
 import string
 
 ALPHABET = string.printable[:94]      # of every code and id, which have spaces inside, too
+FOREIGN = 'ßé漢\U0001f455'             # of skus and locations, which have them, too
 WORDS = ('available', 'größe', '漢字', '\U0001f600', 'a\tb', '"quoted"', '\\', '\x7f')
 
 
@@ -83,7 +84,10 @@ class Maker:
         if schema.get('format') in ('uri', 'date-time'):
             return {'uri': 'https://c.example/', 'date-time': '2026-11-22T08:00:00Z'}[schema['format']]
         if 'pattern' in schema:
-            text = ''.join(self.chance.choice(ALPHABET + '  ') for _ in range(length))
+            more = '' if self.document.errors(schema, FOREIGN) else FOREIGN
+            text = ''.join(self.chance.choice(ALPHABET + '  ' + more) for _ in range(length))
+            while len(text.encode()) > high:
+                text = text[:-1]
             return 'A' if self.document.errors(schema, text) else text
         text = self.chance.choice(WORDS) * length
         while len(text) > high or len(text.encode()) > high:    # texts are limited in bytes
@@ -170,7 +174,8 @@ class Maker:
         if 'maxLength' in schema:
             bad.append('x' * (schema['maxLength'] + 1))
         if 'pattern' in schema:
-            bad += [value[:-1] + c for c in ' \n\0\x7fé\U0001f600'] + ['.', '..', ' ', ' ' + value[1:]]
+            bad += [value[:-1] + c for c in ' \n\0\x7f\x85\xa0\u200b\u202e\ufeff'] + ['.', '..', ' ', ' ' + value[1:]]
+            bad += [value[:-1] + c for c in FOREIGN if self.document.errors(schema, FOREIGN)]
             bad += ['settlement/1'] if self.document.errors(schema, 'settlement/1') else []
         if 'enum' in schema or 'const' in schema:
             bad += ['', value + 'x', value.upper(), value + ' ', value + '\0']

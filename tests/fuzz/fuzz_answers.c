@@ -29,7 +29,7 @@ static void name_check(const uint8_t *data, size_t size)
 
 	memcpy(r.order_id, data, len);
 	r.order_id[len] = '\0';
-	if (!code_valid(r.order_id, len, ID_MAX))
+	if (!id_valid(r.order_id, len, ID_MAX))
 		return;
 	answer_name(name, r.order_id);
 	assert(strlen(name) < sizeof(name) && !strchr(name, ' '));

@@ -23,7 +23,7 @@ static void code_check(const char *cursor)
 	char   code[SKU_MAX + 1], again[CURSOR_SIZE];
 	size_t len;
 
-	if (!cursor_read_code(cursor, 's', 0, code, &len))
+	if (!cursor_read_code(cursor, 's', 0, code, SKU_MAX, &len))
 		return;
 	assert(len <= SKU_MAX);
 	code[len] = '\0';

@@ -2,6 +2,7 @@
  * come in the order of their lines; two passes see the same rows. */
 #include "engine/base/codes.h"
 #include "engine/base/hash.h"
+#include "engine/op.h"
 #include "input.h"
 #include "commands/import/delivery.h"
 
@@ -25,7 +26,7 @@ static void row_check(void *arg, const struct delivery_row *row)
 	assert(code_valid(row->sku, strlen(row->sku), SKU_MAX));
 	assert(!row->location || code_valid(row->location, strlen(row->location), LOCATION_MAX));
 	assert(!row->to || (code_valid(row->to, strlen(row->to), LOCATION_MAX) && strcmp(row->to, row->location) != 0));
-	assert(row->qty >= -1000000000 && row->qty <= QTY_MAX && row->expected >= -1 && row->as_of >= 0);
+	assert(row->qty >= -LINE_UNITS_MAX && row->qty <= QTY_MAX && row->expected >= -1 && row->as_of >= 0);
 	pass->good++;
 	pass->units += (uint64_t)row->qty;
 	pass->rows = pass->rows * 31 + hash_bytes(row->sku, strlen(row->sku));

@@ -138,13 +138,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	for (size_t i = 0; i < count; i++) {
 		json_item(&in, i, &item, &fault);
-		(void)json_peek_code(&item, "a", 8);
+		(void)json_peek_id(&item, "a");
 		if (!object_read(&item, 0))
 			fault_check(&fault);
 	}
 	count = json_begin_items(&in, doc, "o", 100, &fault);
 	for (size_t i = 0; i < count; i++)
-		if (!json_item_code(&in, "o", i, 8, &code, &len, &fault))
+		if (!json_item_id(&in, "o", i, &code, &len, &fault))
 			fault_check(&fault);
 	json_free(doc);
 	return 0;

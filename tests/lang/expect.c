@@ -1,4 +1,5 @@
 /* expect.c - the words of an expectation, held against an answer. See expect.h, and flow.h for the words. */
+#include "engine/base/codes.h"
 #include "engine/base/memory.h"
 #include "engine/base/text.h"
 #include "tests/lang/expect.h"
@@ -87,7 +88,7 @@ static bool row_is_called(const cJSON *row, const char *name)
 /* SKU, SKU@LOCATION or @LOCATION. Without LOCATION a row that has one must be of main. */
 static const cJSON *row_find(const cJSON *rows, const char *word)
 {
-	char         name[120];
+	char         name[SKU_MAX + LOCATION_MAX];
 	const char  *at = strrchr(word, '@'), *location = at ? at + 1 : "main";
 	const cJSON *row;
 

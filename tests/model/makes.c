@@ -43,6 +43,8 @@ static void cells_make(struct maker *k, struct cells *to, int64_t most, bool neg
 		int     s = sku_make(k), p = place_make(k);
 		int64_t qty = 1 + chance(k, (unsigned)(s != MODEL_BIG ? most : chance(k, 3) ? 1000000000 : 4));
 
+		if (s == MODEL_BIG && chance(k, 4) == 0)
+			qty *= qty > 4 ? 1000 : 1; /* 10^12 at most */
 		to->named[s][p] = true;
 		to->qty[s][p] = negative && chance(k, 3) ? -qty : qty;
 	}

@@ -23,7 +23,9 @@ void migrate_refused(struct scratch *s, const char *words);
 	" ALTER TABLE reservation DROP COLUMN IF EXISTS version, DROP COLUMN IF EXISTS version_kept;" \
 	" DROP TABLE IF EXISTS reservation_amend; ALTER TABLE waiting_line DROP PRIMARY KEY,"         \
 	" ADD PRIMARY KEY (reservation_id, sku_id, location_id), DROP COLUMN IF EXISTS added,"        \
-	" DROP COLUMN IF EXISTS units;"
+	" DROP COLUMN IF EXISTS units;"                                                               \
+	" ALTER TABLE sku MODIFY code VARBINARY(64) NOT NULL, DROP COLUMN IF EXISTS name;"            \
+	" ALTER TABLE location MODIFY code VARBINARY(32) NOT NULL; DROP TABLE IF EXISTS sku_barcode;"
 #define NO_STEPS "BEGIN NOT ATOMIC" OF_STEPS " END"
 #define IS_19                                                                                \
 	"sql BEGIN NOT ATOMIC DELETE FROM schema_version WHERE ABS(version) >= 20;" OF_STEPS \

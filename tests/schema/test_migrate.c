@@ -179,10 +179,11 @@ Test(migrate, writes_no_table_anew)
 	struct scratch    s;
 	struct made_up    m;
 	struct text       before = {0}, after = {0};
-	static const char sql[] = "SELECT table_id FROM information_schema.innodb_sys_tables"
-				  " WHERE name LIKE CONCAT(DATABASE(), '/%') AND name NOT LIKE '%/made'"
-				  " AND name NOT LIKE '%/waiting_line' AND name NOT LIKE '%/reservation_amend'"
-				  " AND name NOT LIKE '%/reservation_on_hold' ORDER BY 1";
+	static const char sql[] =
+		"SELECT table_id FROM information_schema.innodb_sys_tables"
+		" WHERE name LIKE CONCAT(DATABASE(), '/%') AND name NOT LIKE '%/made'"
+		" AND name NOT LIKE '%/waiting_line' AND name NOT LIKE '%/reservation_amend'"
+		" AND name NOT LIKE '%/reservation_on_hold' AND name NOT LIKE '%/sku_barcode' ORDER BY 1";
 
 	scratch_open(&s);
 	nineteen_load(&s);
@@ -329,7 +330,7 @@ static void steps_rename(void)
 Test(migrate, busy_lanes_end_when_a_step_renames_their_table)
 {
 	static const char *const back[] = {
-		"run stats -> 78 '~schema version 902, this program needs 23: it was migrated by a newer'",
+		"run stats -> 78 '~schema version 902, this program needs 25: it was migrated by a newer'",
 		"sql RENAME TABLE made_writer TO log_writer, made_task TO job_task",
 		"sql DELETE FROM schema_version WHERE version > 900",
 		NULL,

@@ -35,7 +35,7 @@ Test(customer, a_limit_is_read_strictly)
 {
 	flow("limit   A 0              -> 400 field=per_customer",
 	     "limit   A -1             -> 400 field=per_customer",
-	     "limit   A 1000000001     -> 400 field=per_customer",
+	     "limit   A 1000000000001     -> 400 field=per_customer",
 	     "limit   A 1.0            -> 400 field=per_customer",
 	     "limit   A '\"2\"'          -> 400 field=per_customer",
 	     "limit   A true           -> 400 field=per_customer",

@@ -11,7 +11,8 @@ Test(places, have_a_kind)
 	     "raw PUT /v1/locations/shop                        -> 201 kind=stock",
 	     "raw PUT /v1/locations/shop {'kind':'attic'}       -> 400 field=kind",
 	     "raw PUT /v1/locations/shop {'colour':1}           -> 400 field=colour",
-	     "raw PUT /v1/locations/a23456789012345678901234567890123 {} -> 400 field=location",
+	     "raw PUT /v1/locations/a2345678901234567890123456789012345678901234567890123456789012345 {}"
+	     "                                                    -> 400 field=location",
 	     "raw GET /v1/locations/back                        -> 200 location=back kind=aside",
 	     "raw GET /v1/locations/moon                        -> 404 unknown_location",
 	     "receipt A +10                                     -> 201",

@@ -19,7 +19,7 @@ static bool order_read(struct json_reader *in, struct text *out)
 	bool                     gift = false;
 	const void              *element;
 
-	json_code(in, "order_id", JSON_REQUIRED, ID_MAX, &id, &id_len);
+	json_id(in, "order_id", JSON_REQUIRED, &id, &id_len);
 	json_int(in, "ttl_s", JSON_OPTIONAL, 1, 86400, &ttl_s);
 	json_word(in, "mode", JSON_OPTIONAL, modes, &mode);
 	json_bool(in, "gift", JSON_OPTIONAL, &gift);
@@ -94,7 +94,7 @@ static const char *batch_of(const char *body, struct text *out)
 
 		text_reset(&one);
 		json_item(&items, i, &item, &fault);
-		id = json_peek_code(&item, "order_id", ID_MAX);
+		id = json_peek_id(&item, "order_id");
 		if (order_read(&item, &one))
 			text_format(out, "%s; ", one.data);
 		else
@@ -117,7 +117,7 @@ static const char *codes_of(const char *body, struct text *out)
 	text_reset(out);
 	cr_assert(json_end(&items));
 	for (size_t i = 0; i < count; i++)
-		if (json_item_code(&items, "ids", i, 4, &id, &len, &fault))
+		if (json_item_id(&items, "ids", i, &id, &len, &fault))
 			text_format(out, "%zu:%s; ", len, id);
 		else
 			text_format(out, "!%s: %s; ", fault.field, fault.detail);
@@ -139,7 +139,10 @@ static const char *quoted(const char *text)
 
 /* ---- the readers */
 
-#define CODE(max)         "must be 1 to " #max " bytes of printable ASCII with no space at either end, and not . or .."
+#define CODE(max)                                                                                                      \
+	"must be 1 to " #max " bytes of UTF-8 with no space at either end, without control and invisible characters, " \
+	"and not . or .."
+#define ID(max)           "must be 1 to " #max " bytes of printable ASCII with no space at either end, and not . or .."
 #define INTEGER(min, max) "must be an integer from " #min " to " #max ", in plain digits"
 #define LINE              "'lines':[{'sku':'A','qty':1}]"
 #define READ              "R1 ttl=900 mode=0 gift=0 note=- A=1"
@@ -187,14 +190,14 @@ static const struct {
 	{"{'order_id':'R1'," LINE ",'tags':['x',1]}", "tags[1]: must be a string"},
 	{"{'order_id':'R1'," LINE ",'tags':['x','12345']}", "tags[1]: " CODE(4)},
 	/* codes */
-	{"{'order_id':''}", "order_id: " CODE(64)},
-	{"{'order_id':'a '}", "order_id: " CODE(64)},
-	{"{'order_id':'..'}", "order_id: " CODE(64)},
-	{"{'order_id':' a'}", "order_id: " CODE(64)},
+	{"{'order_id':''}", "order_id: " ID(64)},
+	{"{'order_id':'a '}", "order_id: " ID(64)},
+	{"{'order_id':'..'}", "order_id: " ID(64)},
+	{"{'order_id':' a'}", "order_id: " ID(64)},
 	{"{'order_id':'# a/b? 50%'}", "lines: is missing"},
-	{"{'order_id':'\xc3\xa9'}", "order_id: " CODE(64)},
+	{"{'order_id':'\xc3\xa9'}", "order_id: " ID(64)},
 	{"{'order_id':'" TEN TEN TEN TEN TEN TEN "0123'}", "lines: is missing"},
-	{"{'order_id':'" TEN TEN TEN TEN TEN TEN "01234'}", "order_id: " CODE(64)},
+	{"{'order_id':'" TEN TEN TEN TEN TEN TEN "01234'}", "order_id: " ID(64)},
 	/* integers */
 	{"{'order_id':'R1','ttl_s':0}", "ttl_s: " TTL},
 	{"{'order_id':'R1','ttl_s':86401}", "ttl_s: " TTL},
@@ -206,7 +209,7 @@ static const struct {
 	{"{'order_id':1,'ttl_s':1,'ttl_s':2}", "ttl_s: appears twice"},
 	{"{'order_id':1,'ttl_s':1.0}", "order_id: must be a string"},
 	{"{'order_id':1,'ttl_s':0}", "order_id: must be a string"},
-	{"{'order_id':'R1','lines':[{'sku':'','qty':0},{'sku':1}]}", "lines[0].sku: " CODE(64)},
+	{"{'order_id':'R1','lines':[{'sku':'','qty':0},{'sku':1}]}", "lines[0].sku: " CODE(128)},
 };
 
 Test(json, reads_an_object)
@@ -261,11 +264,12 @@ Test(json, judges_codes_one_by_one)
 	struct text out = {0};
 
 	cr_expect_str_eq(
-		codes_of(quoted("{'ids':['R1','',7,'R22','R1',1.5,{'a':1,'a':1},'\\u00e9','12345','\\u0000']}"), &out),
-		"2:R1; !ids[1]: " CODE(4) "; !ids[2]: must be a string; 3:R22; 2:R1; "
-					  "!ids[5]: must be a string; !ids[6]: must be a string; !ids[7]: " CODE(
-						  4) "; "
-						     "!ids[8]: " CODE(4) "; !ids[9]: holds \\u0000; ");
+		codes_of(quoted("{'ids':['R1','',7,'R22','R1',1.5,{'a':1,'a':1},'\\u00e9','" TEN TEN TEN TEN TEN TEN
+	                        "01234','\\u0000']}"),
+	                 &out),
+		"2:R1; !ids[1]: " ID(64) "; !ids[2]: must be a string; 3:R22; 2:R1; "
+					 "!ids[5]: must be a string; !ids[6]: must be a string; !ids[7]: " ID(
+						 64) "; !ids[8]: " ID(64) "; !ids[9]: holds \\u0000; ");
 	text_fini(&out);
 }
 

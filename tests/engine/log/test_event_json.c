@@ -131,11 +131,11 @@ Test(event_json, lines_are_left_out_until_it_fits)
 		reference[len] = 'x';
 		r.reference = reference;
 		events_reset(&log);
-		event_reservation(&log.row, &(struct event_head){.type = EVENT_HELD}, &r, lines, 151, false);
-		event_movement(&log.row, &(struct event_head){.type = EVENT_RECEIPT}, &m, 0, lines, 151);
+		event_reservation(&log.row, &(struct event_head){.type = EVENT_HELD}, &r, lines, 87, false);
+		event_movement(&log.row, &(struct event_head){.type = EVENT_RECEIPT}, &m, 0, lines, 87);
 		cr_assert(events_read(&log));
 		for (size_t i = 0; i < 2; i++) {
-			cut_check(&log, log.events[i], 151, strlen(",{\"sku\":\"\",\"location\":\"\",\"qty\":1}") + 96);
+			cut_check(&log, log.events[i], 87, strlen(",{\"sku\":\"\",\"location\":\"\",\"qty\":1}") + 192);
 			cut += times(log.json.data, "lines_cut");
 		}
 	}
@@ -162,7 +162,7 @@ Test(event_json, the_longest_of_all)
 	r.last_error = r.reference = r.hold_reason = escapes;
 	r.replaced_by = id;
 	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++) {
-		size_t size = strlen(",{\"sku\":\"\",\"location\":\"\",\"qty\":1}") + (i == 0 ? 2 : i == 1 ? 96 : 192);
+		size_t size = strlen(",{\"sku\":\"\",\"location\":\"\",\"qty\":1}") + (i == 0 ? 2 : i == 1 ? 192 : 384);
 
 		for (size_t k = 0; k < 1000; k++)
 			lines[k] = events_line(&log, codes[i], codes[i], 1, 1);

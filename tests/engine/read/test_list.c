@@ -167,7 +167,8 @@ Test(list, skus_refused)
 {
 	flow("receipt  A +1 B +1 B@paris +1 -> 201",
 	     "skus     prefix=             -> 400 invalid_request field=prefix",
-	     "skus     prefix=%C3%A9       -> 400 invalid_request field=prefix",
+	     "skus     prefix=%C3           -> 400 invalid_request field=prefix",
+	     "skus     prefix=A%E2%80%8B   -> 400 invalid_request field=prefix",
 	     "skus     prefix=%00          -> 400 invalid_request field=prefix",
 	     "skus     location=           -> 400 invalid_request field=location",
 	     "skus     location=%20x       -> 400 invalid_request field=location",
@@ -312,7 +313,8 @@ Test(list, who_holds_a_sku_refused)
 	     "list     sku=A sku=B        -> 400 invalid_request field=sku",
 	     "list     sku=A location=    -> 400 invalid_request field=location",
 	     "list     sku=A location=%00 -> 400 invalid_request field=location",
-	     "list     sku=A location=123456789012345678901234567890123 -> 400 invalid_request field=location",
+	     "list     sku=A location=12345678901234567890123456789012345678901234567890123456789012345"
+	     "                            -> 400 invalid_request field=location",
 	     "list     location=main      -> 400 invalid_request field=location",
 	     "list     location=main state=held -> 400 invalid_request field=location",
 	     "list     sku=A state=expired -> 400 invalid_request field=state",
