@@ -49,7 +49,7 @@ enum db_result handouts_read(struct db *db, struct catalogue *c, struct handout 
  * order, with this cause (NULL: none). The caller goes on with movements and txn_log. */
 void handouts_write(struct txn *t, const struct handout *list, size_t count, enum statement from, const char *cause,
                     struct text *changes);
-/* Tells what became of the transaction: more or fewer orders are read next. */
+/* Says whether the transaction was committed: the next read takes more or fewer orders. */
 void handout_done(struct handout *h, bool committed);
 /* Expires the holds in the queue whose time is over, in a transaction of their own. If it is undone, read again. */
 enum db_result handout_sweep(struct db *db, const struct handout *h) MUST_CHECK;

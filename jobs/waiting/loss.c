@@ -45,8 +45,8 @@ void loss_pick_fini(struct loss_pick *p)
 	*p = (struct loss_pick){0};
 }
 
-/* Notes how many units each line must take from orders. False also if a line is short that takes no promised units, or
- * if it has too few of them. */
+/* Sets the wants: the units that orders must lose, for each line. There are none if a line is short that takes no
+ * promised units, or that has too few of them. */
 bool loss_pick_begin(struct loss_pick *p, const struct op *op)
 {
 	const struct losses *losses = op->losses;
