@@ -40,7 +40,7 @@ void handout_fini(struct handout *h);
 
 /* Reads the front of the queue, and decides. Frees the results of the call before. Locks nothing. */
 enum db_result handout_read(struct db *db, struct catalogue *c, struct handout *h) MUST_CHECK;
-/* The same for several skus, sorted by sku, which are written together. An order that waits for several of them is
+/* Does the same for several skus, sorted by sku, which are written together. An order that waits for several of them is
  * read, written and told once. The list is freed as a whole (handout_fini of each). */
 enum db_result handouts_read(struct db *db, struct catalogue *c, struct handout *list, size_t count) MUST_CHECK;
 /* Steps of a transaction that has entered (txn_enter with stamp_min, logs): the orders, their lines, their positions in
@@ -51,7 +51,7 @@ void handouts_write(struct txn *t, const struct handout *list, size_t count, enu
                     struct text *changes);
 /* Says whether the transaction was committed: the next read takes more or fewer orders. */
 void handout_done(struct handout *h, bool committed);
-/* Expires the holds in the queue whose time is over, in a transaction of their own. If it is undone, read again. */
+/* Expires the expired holds of the queue, in a transaction of their own. If it is undone, read again. */
 enum db_result handout_sweep(struct db *db, const struct handout *h) MUST_CHECK;
 
 #endif

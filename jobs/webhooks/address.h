@@ -1,9 +1,9 @@
 /* address.h - which addresses of a network a webhook may reach.
  *
- * These addresses are refused: the special ones (IANA's registries of special-purpose addresses, RFC 6890 and
- * later), one of Azure's that is in no registry, and every address of this machine. An allowed range is exempt, and
- * plain http goes to allowed ranges only. An IPv4 address inside an IPv6 one (::ffff:0:0/96, and 64:ff9b::/96 of NAT64)
- * is judged as IPv4. */
+ * These addresses are refused: the special ones (IANA's registries of special-purpose addresses, RFC 6890 and later),
+ * one of Azure's that is in no registry, and every address of this machine. An allowed range is exempt, and plain http
+ * goes to allowed ranges only. An IPv4 address inside an IPv6 one (::ffff:0:0/96, and 64:ff9b::/96 of NAT64) is judged
+ * as IPv4. */
 #ifndef ADDRESS_H
 #define ADDRESS_H
 

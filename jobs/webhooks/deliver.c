@@ -288,7 +288,7 @@ static enum db_result feed_watch(struct deliverer *d)
 	return result;
 }
 
-/* Ends the hooks whose place this database does not know, because it was restored. Their rows are read again. */
+/* Ends the hooks with a place that this database does not know, because it was restored. Their rows are read again. */
 static enum db_result hooks_prove(struct deliverer *d)
 {
 	static const struct event_filter all = {.all = true};

@@ -50,7 +50,7 @@ void     hook_take(struct hook *h, struct feed_page *page, size_t bytes, int64_t
 /* True: nothing was read since the row was read. */
 bool hook_is_fresh(const struct hook *h);
 
-/* Begins the attempts whose time has come. *due_ms is lowered to the time of the next one. */
+/* Begins the attempts that are due. *due_ms is lowered to the time of the next one. */
 void hook_send(struct hook *h, struct sender *s, struct text *body, int64_t now_ms, int64_t *due_ms);
 /* Takes the result of an attempt, for the hook that posted it. attempts_bytes: memory that its attempts may take. */
 void hook_sent(const struct posted *p, size_t attempts_bytes, int64_t now_ms);

@@ -55,7 +55,7 @@ void sender_wake_by(struct sender *s, int fd);
 /* Writes the receiver's answer: {status, ms, body}, or {error, ms, body} if there was no answer. Bytes that are not
  * UTF-8 become U+FFFD. */
 void   posted_json(struct json_writer *w, const struct posted *p);
-size_t sender_busy(const struct sender *s); /* attempts whose end was not reported yet */
+size_t sender_busy(const struct sender *s); /* attempts that have not been returned yet */
 /* Replaces the allowed ranges, for kept connections too. */
 void sender_allow(struct sender *s, const char *allow);
 

@@ -137,7 +137,7 @@ static void place_set(char **place, char *cursor)
 	*place = cursor;
 }
 
-/* Frees the pages whose events are all delivered. */
+/* Frees the pages that have no undelivered event left. */
 static void pages_pass(struct window *w)
 {
 	while (w->oldest && w->oldest->first + w->oldest->page.count <= w->head) {

@@ -44,8 +44,8 @@ size_t window_bytes(const struct window *w); /* of memory */
 size_t window_fresh(const struct window *w); /* events without an attempt */
 /* The event behind `e`; NULL: the oldest. NULL is behind the newest. */
 struct window_event *window_after(const struct window *w, const struct window_event *e);
-/* The first event whose time has come; NULL: none. in_order: only the oldest event. *due_ms is lowered to the time of
- * the next one. */
+/* The first event that is due; NULL: none. in_order: only the oldest event. *due_ms is lowered to the time of the next
+ * one. */
 struct window_event *window_next(struct window *w, bool in_order, int64_t now_ms, int64_t *due_ms);
 void                 window_delivered(struct window *w, struct window_event *e);
 void                 window_empty(struct window *w);     /* goes back to its place; no attempt is running */
