@@ -1,6 +1,6 @@
-/* test_claim.c - what a claim locks, how the database runs the statements of jobs/task.sql, and that claims stay fast
- * while somebody keeps a snapshot open. On the statements as the program has them. TEST_BACKLOG (100000) is how
- * many orders wait where the locks of a claim are counted. */
+/* test_claim.c - the locks of a claim, how the database runs the statements of jobs/task.sql, and that claims stay fast
+ * while another connection keeps a snapshot open. The tests use the statements as the program has them. TEST_BACKLOG
+ * (100000) is how many orders wait where the locks of a claim are counted. */
 #include "engine/db/statement.h"
 #include "jobs/claim.h"
 #include "jobs/task.h"
@@ -194,8 +194,8 @@ Test(claim, holds_up_nobody)
 	scratch_close(&s);
 }
 
-/* A worker completes what it has claimed: those rows are locked, and stand next in the index to where a claim looks for
- * holds whose pause is over. */
+/* A worker completes its orders: their rows are locked. They stand in the index next to the holds that a claim looks
+ * for, whose pause is over. */
 Test(claim, waits_for_no_worker)
 {
 	struct db  *other;
@@ -220,7 +220,7 @@ Test(claim, waits_for_no_worker)
 	scratch_close(&s);
 }
 
-/* Rows that somebody else has locked are passed over, those due first and some in between: the claim takes as many of
+/* Rows that another connection has locked are skipped, the first ones and some in between: the claim takes as many of
  * the others as it may, and locks no row that it does not take, due or not. */
 Test(claim, passes_over_locked_rows)
 {
@@ -324,7 +324,7 @@ static void plan_check(const char *name, const char *statement, size_t len, bool
 	text_fini(&sql);
 }
 
-/* Its rows are (reservation_id, changed, attempts). */
+/* True: the rows of the statement are (reservation_id, changed, attempts). */
 static bool is_change(enum statement name)
 {
 	return strstr(statements[name].text, "(reservation_id, changed, attempts) IN (") != NULL;
@@ -450,7 +450,7 @@ Test(claim, is_not_slowed_down_by_a_snapshot)
 	struct db        *dump;
 	int64_t           with, without;
 
-	server_make(&server, NULL); /* one of its own, so that nobody else looks at pages there */
+	server_make(&server, NULL); /* a server of its own, so that no other test reads pages there */
 	server_start(&server, (const char *const[]){NULL});
 	server_use(&server);
 	fill_tables(WAITING);

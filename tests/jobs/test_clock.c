@@ -1,5 +1,5 @@
-/* test_clock.c - clocks that are off: a worker's machine an hour ahead or behind, a database whose clock was ahead or
- * is set under a service. */
+/* test_clock.c - wrong clocks: a worker's machine an hour ahead or behind, a database with a clock that was ahead or is
+ * set under a service. */
 #include "tests/lang/flow.h"
 #include "tests/kit/program.h"
 #include "tests/kit/server.h"
@@ -30,7 +30,8 @@ static bool clock_shift(const char *offset)
 	return ok;
 }
 
-/* What the log of a program whose clock is off by `offset_s` says the hour is: the test is of nothing otherwise. */
+/* Checks the hour in the log of a program with a clock that is off by `offset_s`: otherwise the test would test
+ * nothing. */
 static void wall_time(int offset_s, char *to, size_t size)
 {
 	time_t    then = time(NULL) + offset_s;
@@ -90,7 +91,7 @@ Test(clock, an_hour_behind)
 	clock_off("-1h");
 }
 
-/* What is old by one clock is not by the other: nobody knows which is right. */
+/* A row that is old by one clock is not old by the other, and it is unknown which clock is right. */
 Test(clock, nothing_is_purged_while_they_are_apart)
 {
 	if (!clock_shift(NULL))
@@ -320,7 +321,8 @@ Test(clock, orders_of_a_clock_that_is_set)
 	server_remove(&server);
 }
 
-/* What was counted ahead says nothing about what is counted now, and who came ahead stands before who came later. */
+/* Counts of a clock that was ahead do not affect counts of now, and an order that came then keeps its position before
+ * later ones. */
 Test(clock, counts_and_places_of_a_clock_that_is_set)
 {
 	if (!server_with_a_clock())

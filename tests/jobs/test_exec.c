@@ -93,7 +93,7 @@ Test(exec, prints_garbage)
 	     TASKS "2,1");
 }
 
-/* Its last line may lack the end of a line. */
+/* The last line may have no newline. */
 Test(exec, ends_without_a_newline)
 {
 	flow(THREE,
@@ -124,7 +124,7 @@ Test(exec, dies_in_the_middle)
 	     TASKS "2,3");
 }
 
-/* It finds the signals as a shell would give them to it: SIGPIPE ends it. */
+/* The program finds the signals as a shell would set them: SIGPIPE ends it. */
 Test(exec, has_no_signal_ignored)
 {
 	flow(THREE,
@@ -338,7 +338,7 @@ Test(exec, while_the_database_stands_still)
 	proxy_close(proxy);
 }
 
-/* It has ended and said all, and the database is away for longer than anybody waits elsewhere. */
+/* The program has ended and answered all, and the database is away for longer than any other wait lasts. */
 Test(exec, waits_for_the_database)
 {
 	flow_begin();
@@ -356,7 +356,7 @@ Test(exec, waits_for_the_database)
 	flow_end();
 }
 
-/* A reaper has freed its orders, although it works: they are its own again, as long as nobody else has had them. */
+/* A reaper has freed the orders although the worker works: it takes them up again, if no other worker has had them. */
 Test(exec, takes_up_what_was_reaped)
 {
 	flow_begin();
@@ -404,7 +404,7 @@ Test(exec, takes_up_no_order_that_its_old_task_has_settled)
 	flow_end();
 }
 
-/* Somebody else has begun some of them: what the program may be at work on is not its own any more, so it is ended. */
+/* Another worker has begun some of the orders. The program may be at work on them, so it is ended. */
 Test(exec, gives_up_what_others_have)
 {
 	flow_begin();
@@ -449,8 +449,8 @@ static struct proxy *exec_without_news(const char *pause)
 	return proxy;
 }
 
-/* What the program says meanwhile waits in the pipe: it is heard before anything is given up. Somebody else has had one
- * of the orders, and lost it, too: it is not this worker's any more. */
+/* Answers that wait in the pipe are read before any order is given up. Another worker has had one of the orders, and
+ * lost it, too: that order is not this worker's any more. */
 Test(exec, hears_what_waits_in_the_pipe)
 {
 	struct proxy *proxy = exec_without_news("0.4");
@@ -474,7 +474,7 @@ Test(exec, hears_what_waits_in_the_pipe)
 	proxy_close(proxy);
 }
 
-/* Nobody else is at work on an order that was released: the program goes on. */
+/* No other worker is at work on an order that was released: the program goes on. */
 Test(exec, goes_on_without_what_was_released)
 {
 	struct proxy *proxy = exec_without_news("0.6");
@@ -488,7 +488,7 @@ Test(exec, goes_on_without_what_was_released)
 	proxy_close(proxy);
 }
 
-/* An order that lost its unit meanwhile waits for another one: whoever was at work on it does not settle it. */
+/* An order that lost its unit meanwhile waits for another one: the worker that was at work on it does not settle it. */
 Test(exec, leaves_out_what_waits_by_now)
 {
 	struct proxy *proxy = exec_without_news("0.6");
@@ -525,7 +525,7 @@ Test(exec, waits_while_the_database_refuses)
 	flow_end();
 }
 
-/* What is not its own any more when it is answered is told to whoever reads the log. */
+/* Answers for orders that the worker has lost are named in the log. */
 Test(exec, tells_what_is_lost)
 {
 	flow_begin();

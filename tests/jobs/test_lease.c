@@ -92,7 +92,7 @@ Test(lease, reaped_while_it_is_returned)
 	     "give-back 1                 -> 409 lease_lost");
 }
 
-/* Late, but nobody has taken it away: it counts. */
+/* The lease has run out, but no reaper took the orders: the report counts. */
 Test(lease, overdue_but_not_reaped)
 {
 	flow(STOCK,

@@ -210,7 +210,7 @@ enum { STANDSTILL_US = 3600000 };
 	"sql INSERT INTO process VALUES (7, 1, UTC_TIMESTAMP(3) - INTERVAL 2 HOUR) -> ", \
 		"wait sql SELECT COUNT(*) FROM process WHERE mark = 7 -> 0"
 
-/* A worker that speaks HTTP could not renew its lease while nobody saw the database: it gets another chance. */
+/* A worker over HTTP could not renew its lease while the database was away: it gets another chance. */
 Test(reap, reaper_waits_after_a_standstill)
 {
 	struct proxy *proxy;
@@ -274,8 +274,8 @@ static void orders_add(void *arg, const struct task *task, int64_t orders)
 	*(int64_t *)arg += orders;
 }
 
-/* Claims an order, and gives the number of orders that a reaper frees whose last pass was an hour ago, when the lease
- * ran out in between. Since that pass the database's clock has gained so much. */
+/* Claims an order, and returns how many orders a reaper frees that had its last pass an hour ago, if the lease ran out
+ * in between. Since that pass the database's clock has gained gained_ms. */
 static int64_t freed_by_a_clock_that_gained(struct db *db, struct catalogue *c, int64_t gained_ms)
 {
 	enum { HOUR_MS = 3600000 };

@@ -66,7 +66,7 @@ Test(settlement, without_a_slot)
 	     "sql UPDATE stock_slot SET slot = slot - 40 WHERE sku_id = 2 -> ");
 }
 
-/* Nobody knows the units of an order that has lost its lines. */
+/* The units of an order that has lost its lines are unknown. */
 Test(settlement, without_lines)
 {
 	flow(TEN,
@@ -102,7 +102,7 @@ Test(settlement, expiry_of_a_damaged_slot)
 	     "sku      B                   -> available=10 reserved=0");
 }
 
-/* What the database refuses of all of them is no fault of the orders: none is buried. */
+/* An error that the database gives for all orders is not their fault: none is buried. */
 Test(settlement, several_that_the_database_refuses)
 {
 	flow(TEN,
@@ -118,7 +118,7 @@ Test(settlement, several_that_the_database_refuses)
 	     STATES "3,10");
 }
 
-/* What it refuses of one of them, for whatever reason, is that one's. */
+/* An error that the database gives for one order only buries that order, whatever the reason is. */
 Test(settlement, that_the_database_refuses)
 {
 	flow(TEN,
@@ -196,7 +196,7 @@ Test(settlement, of_very_many_slots)
 	     "sku      S7                  -> on_hand=0");
 }
 
-/* It cannot be divided, and is done all the same. */
+/* The order cannot be divided, and is settled all the same. */
 Test(settlement, of_one_order_in_very_many_slots)
 {
 	flow("receipt  A +1                -> 201",

@@ -48,7 +48,7 @@ static void pause_ms(int ms)
 
 /* ---- freeze */
 
-/* Its program has done the work and says so, but by then the orders are another's. */
+/* The program has done the work and says so, but meanwhile another worker has the orders. */
 Test(worker_process, freeze)
 {
 	char gate[300];
@@ -82,7 +82,7 @@ Test(worker_process, freeze)
 	flow_end();
 }
 
-/* The same over HTTP, where the fenced completions are counted. */
+/* A frozen worker over HTTP: its fenced completions are counted. */
 Test(worker_process, freeze_of_a_worker_over_http)
 {
 	flow_begin();

@@ -50,7 +50,7 @@ Test(incoming, promises_are_no_units_in_the_house)
 	     "run     audit                                   -> 0");
 }
 
-/* What is not in the house is not counted, does not come back, and is no transfer into the house. */
+/* Units that are not in the house are not counted and not returned, and no transfer brings them into the house. */
 Test(incoming, wrong_kind)
 {
 	flow("raw PUT /v1/locations/po {'kind':'incoming'}    -> 201",

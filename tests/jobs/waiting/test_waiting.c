@@ -43,7 +43,7 @@ Test(waiting, an_order_is_promised_and_waits)
 	     "run     audit                                   -> 0");
 }
 
-/* What was swept is held anew, and waits from then on; what was not is only confirmed. */
+/* A hold that was swept is held again, and waits from then on; one that was not swept is only confirmed. */
 Test(waiting, expiry)
 {
 	flow(po,
@@ -253,7 +253,7 @@ Test(waiting, the_line_is_read)
 	     "raw GET /v1/skus/A/waiting?location=po          -> 200 items=T1,C1,C1b,H2,T2 end");
 }
 
-/* Page by page nobody is left out, and nobody comes twice. */
+/* Page by page, each order comes once. */
 Test(waiting, the_line_is_read_page_by_page)
 {
 	flow_begin();
