@@ -12,7 +12,7 @@
 
 /* ---- the clock of the worker's machine is an hour off */
 
-/* The sanitizers do not bear another library before them. */
+/* The sanitizers do not allow another library before them. */
 static bool clock_shift(const char *offset)
 {
 	glob_t found;
@@ -41,7 +41,7 @@ static void wall_time(int offset_s, char *to, size_t size)
 	strftime(to, size, utc.tm_min == 59 ? "~time=%Y-%m-%dT" : "~time=%Y-%m-%dT%H:", &utc);
 }
 
-/* The database's clock rules: what is due, when a lease ends, what has expired. */
+/* The database's clock decides which orders are due, when a lease ends, and which holds have expired. */
 static void clock_off(const char *offset)
 {
 	char said[40];
@@ -180,7 +180,7 @@ Test(clock, leases_of_a_clock_that_was_ahead)
 	     "run      stats --json        -> 0 leases_ahead=0");
 }
 
-/* Made ahead, and renewed by the right clock before the reaper comes: that lease counts. */
+/* A lease was given by a clock that was ahead, and renewed by the right clock before the reaper comes: it counts. */
 Test(clock, leases_of_a_clock_that_was_ahead_renewed_since)
 {
 	flow(THREE,
@@ -208,7 +208,7 @@ Test(clock, pauses_are_no_clock_that_was_ahead)
 	     "sql SELECT due_at > UTC_TIMESTAMP(3) + INTERVAL 600 SECOND FROM reservation WHERE order_id = 'R2' -> 1");
 }
 
-/* A clock that was ahead has claimed a hold that lives: it goes back, and the others expire. */
+/* A clock that was ahead has claimed a live hold: it goes back, and the others expire. */
 Test(clock, expiry_of_a_hold_that_lives)
 {
 	flow("receipt  A +10               -> 201",
@@ -233,7 +233,7 @@ Test(clock, expiry_of_a_hold_that_lives)
 	     "sku      A                   -> available=9 reserved=1");
 }
 
-/* A deliverer that had a webhook by such a clock. */
+/* A deliverer claimed a webhook by such a clock. */
 Test(clock, webhooks_of_a_clock_that_was_ahead)
 {
 	flow("sql INSERT INTO webhook (webhook_id, url, from_oldest, parallel, created_at, secret, due_at, place,"
@@ -290,7 +290,7 @@ static bool server_with_a_clock(void)
 	return true;
 }
 
-/* Lists go by the ids. What a batch has written by a clock that is set meanwhile gets ids of the right one. */
+/* Lists go by the ids. A batch that is written while the clock is set gets ids of the right clock. */
 Test(clock, orders_of_a_clock_that_is_set)
 {
 	if (!server_with_a_clock())

@@ -114,7 +114,7 @@ Test(levels, a_threshold_is_set)
 	     "run audit              -> 0");
 }
 
-/* Over all places that sell there is a level where a threshold is; what goes from place to place is no change of it. */
+/* The sum over all places that sell has a level if it has a threshold; a transfer between places does not change it. */
 Test(levels, over_all_where_there_is_a_threshold)
 {
 	flow("receipt A +10 A@shop +2 A@qc +1 -> 201",
@@ -161,7 +161,7 @@ Test(levels, nothing_is_told_twice)
 	     TOLD "                        -> items=stock.out,stock.back,stock.out items[2].data.sku=Z");
 }
 
-/* An event leaves lines out where they are many; the watcher looks at all of them. */
+/* An event of many lines leaves some out; the watcher looks at all of them. */
 Test(levels, orders_of_very_many_lines)
 {
 	flow_begin();
@@ -188,7 +188,7 @@ Test(levels, only_what_was_touched)
 	     "sql SELECT COUNT(*) FROM level -> 1");
 }
 
-/* A sku that many want at once is told once, and the last word is right. */
+/* A sku that many clients want at once is told once, and the last event is right. */
 Test(levels, under_load)
 {
 	flow("second",
@@ -218,7 +218,7 @@ Test(levels, two_services_tell_once)
 	     "sql SELECT fence FROM level_watch -> 1");
 }
 
-/* A service that stands still cannot look; what came and went meanwhile was never out. */
+/* A service that stands still cannot look; a level that was crossed and crossed back meanwhile is not told. */
 Test(levels, a_flicker_is_none)
 {
 	flow_begin();
@@ -311,7 +311,7 @@ Test(levels, the_log_off_and_on)
 	     " items[3].data.sku=B");
 }
 
-/* A place in the log that is none any more. */
+/* The place in the log is not valid any more. */
 Test(levels, the_place_is_lost)
 {
 	flow(LEVELS_WATCHED,
@@ -327,7 +327,7 @@ Test(levels, the_place_is_lost)
 	     "wait " TOLD "                      -> items=stock.out,stock.back,stock.out");
 }
 
-/* The log is at the place, but in another past. */
+/* The log has the place, but the database was restored. */
 Test(levels, another_past)
 {
 	flow(LEVELS_WATCHED,
@@ -403,7 +403,7 @@ Test(levels, stock_changed_while_the_wish_was_over)
 	     " items[1].data.items[0].sku=A items[1].data.items[0].available=12");
 }
 
-/* The wish of one service is followed by another that watches, and ends with it. */
+/* The wish of one service is fulfilled by the watcher in another, and ends with that service. */
 Test(levels, one_service_wants_every_change)
 {
 	flow(LEVELS_WATCHED,
@@ -469,7 +469,7 @@ Test(levels, spots)
 	spots_fini(&s);
 }
 
-/* Many are known, and all are forgotten when they are too many. */
+/* Many spots are known, and all are forgotten when they are too many. */
 Test(levels, spots_of_a_large_shop)
 {
 	struct spots s = {0};

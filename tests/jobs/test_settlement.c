@@ -55,7 +55,7 @@ Test(settlement, by_a_program_of_a_damaged_slot)
 	     REPAIR);
 }
 
-/* A slot that is gone: nothing refuses it, but the count of rows tells. */
+/* A slot is missing: no constraint refuses that, but the number of changed rows shows it. */
 Test(settlement, without_a_slot)
 {
 	flow(TEN,
@@ -131,7 +131,7 @@ Test(settlement, that_the_database_refuses)
 	     "sql DROP TRIGGER refuse      -> ");
 }
 
-/* Nothing was done since, so it may as well be the database: it is tried again. */
+/* No order was completed since, so the database may be to blame: the order is tried again. */
 Test(settlement, that_the_database_refuses_in_the_end)
 {
 	flow(TEN,
@@ -148,7 +148,7 @@ Test(settlement, that_the_database_refuses_in_the_end)
 	     STATES "3,10");
 }
 
-/* A stranger keeps a slot locked: what needs it waits, and the others are settled. */
+/* Another connection keeps a slot locked: the orders that need it wait, and the others are settled. */
 Test(settlement, of_a_locked_slot)
 {
 	struct db *stranger;

@@ -134,7 +134,7 @@ Test(worker, gives_its_claim_back_at_its_end)
 
 /* ---- trouble with the database */
 
-/* Connections die in the middle of claims and completions: what is unknown is looked up. */
+/* Connections die in the middle of claims and completions: unknown outcomes are looked up. */
 Test(worker, connections_cut)
 {
 	flow_begin();

@@ -47,7 +47,7 @@ Test(arrival, serves_the_line_in_its_order)
 	     "run     audit                                   -> 0");
 }
 
-/* An order that waits for many skus of an arrival is not read, written and told anew for each of them. */
+/* An order that waits for many skus of an arrival is not read, written and told again for each of them. */
 Test(arrival, of_many_skus_for_one_order)
 {
 	flow_begin();
@@ -159,8 +159,7 @@ Test(arrival, of_a_clock_that_was_ahead)
 	flow_end();
 }
 
-/* An arrival that cannot be handed out, because its rows are damaged, does not stop those behind it, and the log names
- * it once. */
+/* An arrival with damaged rows cannot be handed out. It does not stop those behind it, and is logged once. */
 Test(arrival, goes_on_behind_one_that_fails)
 {
 	flow_begin();
@@ -283,7 +282,7 @@ Test(arrival, buried_orders_wait_and_are_served)
 	     "run     audit                                   -> 0");
 }
 
-/* Everything that may happen to an order that waits, while arrivals are handed out by two services. */
+/* All calls for an order that waits, while two services hand out arrivals. */
 Test(arrival, races)
 {
 	struct race *one;

@@ -87,7 +87,7 @@ Test(incoming, sums_change_in_two_services)
 	     "run     audit                                   -> 0");
 }
 
-/* A service that has an older kind in mind refuses nothing by it. */
+/* A service that remembers an older kind refuses nothing by it. */
 Test(incoming, wrong_kind_is_not_said_by_an_older_kind)
 {
 	flow("serve   --lanes 1                               -> ",

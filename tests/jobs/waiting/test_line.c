@@ -160,8 +160,8 @@ Test(line, passes_over_who_is_locked)
 	"SELECT slot FROM stock_slot WHERE sku_id = (SELECT sku_id FROM sku WHERE code = '" code "')" \
 	" AND location_id = (SELECT location_id FROM location WHERE code = 'po') FOR UPDATE"
 
-/* One sku that cannot be given, because a slot is locked or its rows are damaged, does not stop the others, and the log
- * names it once. */
+/* A sku cannot be given because a slot is locked or its rows are damaged. It does not stop the others, and is logged
+ * once. */
 Test(line, goes_on_behind_a_sku_that_fails)
 {
 	flow_begin();
@@ -213,7 +213,7 @@ Test(line, a_hundred_that_are_locked_hold_up_nobody)
 	flow_end();
 }
 
-/* All ways by which units become available. */
+/* All ways in which units become available. */
 Test(line, whatever_becomes_available)
 {
 	flow("serve   --lanes 2 --jobs=expire                  -> ",
@@ -278,7 +278,8 @@ Test(line, what_an_arrival_leaves_over)
 	     "run     audit                                    -> 0");
 }
 
-/* The line of a place comes and goes while orders race for its units: what comes while there is one is never sold. */
+/* The queue of a place comes and goes while orders race for its units: units that come while it has one are never
+ * sold. */
 Test(line, comes_and_goes_while_orders_race)
 {
 	struct race *race;
@@ -302,7 +303,7 @@ Test(line, comes_and_goes_while_orders_race)
 	flow_end();
 }
 
-/* A hold that got its unit from an arrival is released while paid orders wait, and newcomers ask without pause. */
+/* A hold that got its unit from an arrival is released while paid orders wait, and new orders come without pause. */
 Test(line, no_newcomer_comes_before_who_waits)
 {
 	struct race *race;
@@ -352,7 +353,7 @@ Test(line, a_confirmation_at_that_instant)
 
 /* ---- what an order costs */
 
-/* An order at a place without a line sends what it always did, also where other places have one. */
+/* An order at a place without a queue sends the same statements as ever, even if other places have one. */
 Test(line, a_place_without_one_pays_nothing)
 {
 	struct server server;

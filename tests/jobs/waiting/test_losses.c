@@ -119,7 +119,8 @@ Test(losses, are_refused)
 	     "run     audit                                        -> 0");
 }
 
-/* A hold past its time gives its units back first; buried, aside and told ones have their places. */
+/* An expired hold gives its units back first; buried orders, orders put aside and orders with a given waiting time keep
+ * their positions. */
 Test(losses, know_the_line)
 {
 	flow(BO,
@@ -216,7 +217,7 @@ Test(losses, of_many_lines)
 	flow_end();
 }
 
-/* Losses add lines to orders, without a bound: what may be done to an order may be done to the largest. */
+/* Losses add lines to orders, without a bound: every call for an order works for the largest one, too. */
 Test(losses, grow_orders_which_are_as_before)
 {
 	flow_begin();
@@ -256,7 +257,7 @@ static int chance(int n)
 	return (int)((chance_seed >> 16) % (unsigned)n);
 }
 
-/* Whatever comes of it, it is an answer, and no 5xx. */
+/* Any answer is right but a 5xx. */
 static void wide_step(const char *before, const char *piece)
 {
 	static const int wide[] = {1, 7, 300, WIDE};
@@ -320,7 +321,7 @@ Test(losses, of_wide_orders_by_chance)
 	flow_end();
 }
 
-/* Everything that may happen to an order that loses units at that moment, through two services. */
+/* All calls for an order that loses units at that moment, through two services. */
 Test(losses, races)
 {
 	struct race *one;
@@ -398,8 +399,8 @@ static void *replace_on(void *arg)
 	return NULL;
 }
 
-/* The units are there all the time, in the hands of an order that is being replaced: a loss takes them, or is told that
- * the order is busy, but never that they are not there. */
+/* The units are there all the time, in an order that is being replaced: a loss takes them, or the answer is that the
+ * order is busy, but never that they are not there. */
 Test(losses, of_an_order_that_is_replaced_all_the_time)
 {
 	struct replacing r = {.ends = false};
