@@ -155,7 +155,7 @@ static const struct damage {
          "UPDATE reservation SET due_at = confirmed_at WHERE order_id = 'WAITS'",
          "UPDATE reservation SET due_at = '9999-12-31 23:59:59.999' WHERE order_id = 'WAITS'"},
 	{"claim_has_task", "order_id=CLAIMED state=confirmed task_id=99 attempts=1 kind=- task=-", false,
-         /* a task that nobody made */
+         /* a task that was never made */
          "UPDATE reservation SET task_id = 99 WHERE order_id = 'CLAIMED'",
          "UPDATE reservation SET task_id = 3 WHERE order_id = 'CLAIMED'"},
 	{"claim_has_task", "order_id=CLAIMED state=confirmed task_id=3 attempts=0", false,
@@ -201,19 +201,19 @@ static const struct damage {
          "UPDATE reservation SET ship_after = due_at + INTERVAL 1 SECOND WHERE order_id = 'CLAIMED'",
          "UPDATE reservation SET ship_after = NULL WHERE order_id = 'CLAIMED'"},
 	{"on_hold_is_kept", "order_id=CLAIMED state=confirmed noted=64 ship_after=- ends_at=9000",
-         false, /* it would ship */
+         false, /* could be shipped */
          "BEGIN NOT ATOMIC UPDATE reservation SET noted = 64 WHERE order_id = 'CLAIMED';"
          "  INSERT INTO reservation_on_hold SELECT reservation_id, '9000-01-01', NULL, NULL FROM reservation"
          "   WHERE order_id = 'CLAIMED'; END",
          "BEGIN NOT ATOMIC UPDATE reservation SET noted = 0 WHERE order_id = 'CLAIMED';"
          "  DELETE FROM reservation_on_hold; END"},
-	{"on_hold_is_kept", "order_id=HELD state=held noted=0 ship_after=2", false, /* nobody looks for it */
+	{"on_hold_is_kept", "order_id=HELD state=held noted=0 ship_after=2", false, /* the row is never read */
          "BEGIN NOT ATOMIC UPDATE reservation SET ship_after = due_at WHERE order_id = 'HELD';"
          "  INSERT INTO reservation_on_hold SELECT reservation_id, due_at, NULL, NULL FROM reservation"
          "   WHERE order_id = 'HELD'; END",
          "BEGIN NOT ATOMIC UPDATE reservation SET ship_after = NULL WHERE order_id = 'HELD';"
          "  DELETE FROM reservation_on_hold; END"},
-	{"on_hold_is_kept", "order_id=RELEASED state=released noted=64", false, /* it has ended */
+	{"on_hold_is_kept", "order_id=RELEASED state=released noted=64", false, /* the order has ended */
          "BEGIN NOT ATOMIC UPDATE reservation SET noted = 64, ship_after = '9000-01-01' WHERE order_id = 'RELEASED';"
          "  INSERT INTO reservation_on_hold SELECT reservation_id, '9000-01-01', NULL, NULL FROM reservation"
          "   WHERE order_id = 'RELEASED'; END",
@@ -221,7 +221,8 @@ static const struct damage {
          "  DELETE FROM reservation_on_hold; END"},
 	{"on_hold_is_kept", "order_id=- state=- noted=- ship_after=- ends_at=9000", false, /* of no order */
          "INSERT INTO reservation_on_hold VALUES (7, '9000-01-01', NULL, NULL)", "DELETE FROM reservation_on_hold"},
-	{"on_hold_is_kept", "order_id=HELD state=held noted=64 ship_after=- ends_at=-", false, /* it has no row */
+	{"on_hold_is_kept", "order_id=HELD state=held noted=64 ship_after=- ends_at=-",
+         false, /* without a row */
          "UPDATE reservation SET noted = 64 WHERE order_id = 'HELD'",
          "UPDATE reservation SET noted = 0 WHERE order_id = 'HELD'"},
 	{"hold_of_key", "order_id=HELD key_id=7 made_with=- units=1 held=1", false, /* no key made it */
@@ -289,7 +290,8 @@ static const struct damage {
          " WHERE kind = 3"},
 	{"returned_was_settled", "order_id=SETTLED sku=A state=3 noted=4 returned=2 settled=1", true,
          "UPDATE reservation_returned SET units = 2", "UPDATE reservation_returned SET units = 1"},
-	{"returned_was_settled", "order_id=SETTLED sku=A state=3 noted=0 returned=1 settled=1", true, /* nobody looks */
+	{"returned_was_settled", "order_id=SETTLED sku=A state=3 noted=0 returned=1 settled=1",
+         true, /* the row is never read */
          "UPDATE reservation SET noted = 0 WHERE order_id = 'SETTLED'",
          "UPDATE reservation SET noted = 4 WHERE order_id = 'SETTLED'"},
 	{"returned_was_settled", "order_id=HELD sku=A state=1 noted=4 returned=1 settled=1", true,
@@ -357,7 +359,7 @@ static const struct damage {
          "BEGIN NOT ATOMIC UPDATE reservation SET noted = 4 WHERE order_id = 'SETTLED';"
          "  DELETE FROM reservation_note; DELETE FROM customer_units; END"},
 	{"booked_is_promised", "sku=C location=po booked=0 open=0 promised=5 kept=0",
-         false, /* nobody would be served */
+         false, /* no order would be served */
          "CREATE OR REPLACE TEMPORARY TABLE saved AS SELECT * FROM promise; DELETE FROM promise",
          "INSERT INTO promise SELECT * FROM saved"},
 	{"aside_is_free", "sku=A location=paris slot=0 reserved=1", true,
@@ -365,7 +367,7 @@ static const struct damage {
 	{"counted_by_now", "sku=A location=main counted_at=2", true,
          "INSERT INTO stock_counted VALUES (1, 1, 1, UTC_TIMESTAMP(3) + INTERVAL 2 MINUTE)",
          "DELETE FROM stock_counted"},
-	{"limit_is_known", "sku=A per_customer=5 number=-", true, /* no service would ask whose the order is */
+	{"limit_is_known", "sku=A per_customer=5 number=-", true, /* no service would ask for the customer */
          "UPDATE sku SET per_customer = 5 WHERE code = 'A'", "UPDATE sku SET per_customer = NULL WHERE code = 'A'"},
 	{"limit_is_known", "sku=A per_customer=0 number=1", true,
          "INSERT INTO sku_limit VALUES (1, 1); UPDATE sku SET per_customer = 0 WHERE code = 'A'",
@@ -403,9 +405,10 @@ static const struct damage {
          "UPDATE waiting_line SET waits_since = '2016-01-01'", WAITS_MENDED},
 	{"waits_in_its_place", "order_id=WAITS sku=C location=po waits_since=2", false, /* of a clock that was ahead */
          "UPDATE waiting_line SET told = 2, waits_since = UTC_TIMESTAMP(3) + INTERVAL 2 MINUTE", WAITS_MENDED},
-	{"waits_in_its_place", "order_id=WAITS sku=C location=po waits_since=2", false, /* it comes from no other */
+	{"waits_in_its_place", "order_id=WAITS sku=C location=po waits_since=2",
+         false, /* was never split */
          "UPDATE waiting_line SET first_id = 1", WAITS_MENDED},
-	{"waits_in_its_place", "order_id=WAITS sku=C location=po waits_since=2", false, /* nobody told that */
+	{"waits_in_its_place", "order_id=WAITS sku=C location=po waits_since=2", false, /* no client gave the time */
          "UPDATE waiting_line SET told = 1", WAITS_MENDED},
 	{"waits_in_its_place", "order_id=WAITS sku=C location=po waits_since=2", false, /* told at another time */
          "UPDATE waiting_line SET told = 1; UPDATE reservation SET noted = 1 WHERE order_id = 'WAITS';"
@@ -570,8 +573,8 @@ Test(audit, whole)
 	flow_end();
 }
 
-/* What one snapshot shows and the next one does not, because a transaction was committed in between, is no finding;
- * what both show is, whatever its numbers have become. */
+/* A row that one snapshot shows and the next does not, because a transaction was committed in between, is no finding. A
+ * row that both show is one, even if its numbers have changed. */
 Test(audit, looks_twice)
 {
 	static const struct {
