@@ -28,7 +28,7 @@ void address_ranges_fini(struct address_ranges *r);
 
 /* Says why nothing may be sent to this address, in words; NULL: sending is allowed. plain: over http. Any thread. */
 const char *address_refused(const struct sockaddr *to, const struct address_ranges *allowed, bool plain);
-/* Whether the address is one of this machine. For tests: address_refused asks for special addresses first. Asks the
+/* Whether the address is one of this machine, for tests: address_refused asks for special addresses first. Asks the
  * kernel for the route, and sends nothing. */
 bool address_is_own(const struct sockaddr *a);
 /* An IPv4 or IPv6 address in its usual form, as inet_pton takes it. */
