@@ -185,7 +185,10 @@ static enum db_result limits(struct asker *a)
 	struct sku_put put = {.sku = "A", .wish = how & 8 ? 7 : -1};
 	enum db_result result = sku_limits_read(a->db, a->c);
 
-	return result == DB_OK ? sku_limits_put(a->db, a->c, &put) : result;
+	if (result == DB_OK)
+		result = sku_limits_put(a->db, a->c, &put);
+	sku_details_fini(&put.details);
+	return result;
 }
 
 /* ---- tasks */
