@@ -25,7 +25,7 @@ static void claim_read(void *arg, const struct db_row *row)
 	task->paused = row->columns > 4 && db_int(row, 4) != 0;
 }
 
-/* Finds the task of a claim with this mark, whose answer was lost. task_id 0: that claim was not committed. */
+/* Finds the task of a claim with this mark, after the answer was lost. task_id 0: that claim was not committed. */
 static enum db_result claim_look(struct db *db, struct task *task)
 {
 	task->task_id = 0;
@@ -122,7 +122,7 @@ static enum db_result claim_once(struct db *db, struct catalogue *c, struct clai
 	if (!again)
 		task->mark = random_number();
 	result = claim_walk(db, claimer, task, limit, lease_s);
-	/* Nothing is due: the first claim, whose answer was lost, may have taken the orders. */
+	/* Nothing is due: the first claim may have taken the orders, and its answer was lost. */
 	if (result == DB_OK && task->task_id == 0 && again)
 		result = claim_look(db, task);
 	if (result != DB_OK || task->task_id == 0)

@@ -24,7 +24,7 @@ struct claimer {
 enum db_result task_claim(struct db *db, struct catalogue *c, struct claimer *claimer, struct task *task, int64_t limit,
                           int64_t lease_s, struct reservation ***orders, size_t *count) MUST_CHECK;
 
-/* task_return of a claim whose orders were not begun: other workers may claim them at once. */
+/* task_return of a claim before its orders were begun: other workers may claim them at once. */
 enum db_result task_give_back(struct db *db, struct catalogue *c, const struct task *task) MUST_CHECK;
 /* A reaper may free a worker's task while the database is away. This gives the worker a new task, with those of its
  * orders that no other worker has had since. `task` is changed, its mark as for task_claim; task_id 0: no order was

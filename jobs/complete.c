@@ -136,7 +136,7 @@ struct parts {
 	/* Orders put aside, so that the others of their task proceed. */
 	struct reservation **alone;           /* refused one by one, perhaps by a database that refuses all */
 	int64_t             *alone_completed; /* orders completed when this one was put aside */
-	struct reservation **locked;          /* orders whose rows other transactions have locked */
+	struct reservation **locked;          /* orders with rows that other transactions have locked */
 	size_t               alone_count, locked_count;
 	bool                 puts_off; /* true: no program has worked on the orders, so locked ones may go back */
 	bool                 last;     /* true: refused orders are tried for the last time .. */

@@ -1,11 +1,10 @@
 /* exec.c - see exec.h. One `/bin/sh -c CMD` runs for each claim. The program reads one line of JSON per order, then the
  * end of its input, and answers one line per order (see exec_output.h). The worker writes the answers to the database a
  * few times per lease, which renews it. An answered order has been done outside and must not be done again, whatever
- * becomes of the database. So the worker connects again and holds the answers until they are written. The time in which
- * the worker waits for the database does not count as silence of the program, whose answers wait in the pipe. A lease
- * may run out meanwhile: a reaper that had to wait itself gives it more time (reap.c). If a reaper has freed the orders
- * all the same, the worker takes them up again under a new task: freed orders wait some seconds before other workers
- * can claim them. */
+ * becomes of the database. So the worker connects again and holds the answers until they are written. The program's
+ * answers wait in the pipe meanwhile, and the time does not count as its silence. A lease may run out meanwhile: a
+ * reaper that had to wait itself gives it more time (reap.c). If a reaper has freed the orders all the same, the worker
+ * takes them up again under a new task: freed orders wait some seconds before other workers can claim them. */
 #include "jobs/exec.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"

@@ -11,7 +11,7 @@
 enum db_result exec_run(struct db *db, const struct work *work, const struct task *task, struct reservation **orders,
                         size_t count, int64_t *refused) MUST_CHECK;
 /* Kills every running program with all of its children, for a process that ends at once. No program is started after
- * that, and workers whose programs were killed stand still. Any thread. */
+ * that, and the workers of killed programs stand still. Any thread. */
 void exec_kill_all(void);
 
 #endif

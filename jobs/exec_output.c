@@ -101,7 +101,8 @@ static enum said verb_read(const char *words)
 	return SILENT;
 }
 
-/* Counts a line with a verb but without the name of an order before it, such as an id whose spaces are not encoded. */
+/* Counts a line with a verb but without the name of an order before it, such as an id with spaces that are not
+ * encoded. */
 static void stray_note(struct answers *a, const char *line)
 {
 	const char *word = line;

@@ -18,7 +18,7 @@ struct buried_group {
 };
 struct buried_page {                 /* zero-initialised */
 	struct buried_place  after;  /* in: the page begins behind it; out: the last order of the page */
-	struct buried_group *groups; /* those with the most orders first */
+	struct buried_group *groups; /* the errors with the most orders first */
 	size_t               count, max;
 	int64_t              orders; /* BURIED_WALK: there may be more */
 };

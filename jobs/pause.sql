@@ -15,8 +15,8 @@ SELECT paused FROM job WHERE job = {kind};
 SELECT job, paused, reason, by_name, since FROM job WHERE job <= 3 ORDER BY job;
 
 -- name: jobs_ready
--- Counts what is ready for each job, {limit} at most: due orders that no task has, and webhooks for which events wait.
--- Counts the webhooks that have a deliverer, too.
+-- Counts the work that is ready for each job, {limit} at most: due orders that no task has, and webhooks with events
+-- that wait. Counts the webhooks that have a deliverer, too.
 SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM reservation FORCE INDEX (claim)
                                WHERE state = {confirmed} AND {is_free} AND {is_due} LIMIT {limit}) settle),
        (SELECT COUNT(*) FROM (SELECT 1 FROM reservation FORCE INDEX (claim)

@@ -1,4 +1,4 @@
-/* reap.h - the reaper: frees the orders of tasks whose worker is silent. Every function runs on the caller's connection
+/* reap.h - the reaper: frees the orders of tasks with a silent worker. Every function runs on the caller's connection
  * and thread. */
 #ifndef REAP_H
 #define REAP_H
@@ -18,8 +18,8 @@ struct reaper {
 	int64_t walk_ms;   /* clock_ms of the next walk for times that lie ahead */
 };
 
-/* One pass of the reaper: tasks whose lease ran out stale_s ago, and orders left behind by a reaper that died. `each`
- * (or NULL) is called for every task, with the number of orders that go back.
+/* One pass of the reaper: frees the orders of tasks with a lease that ran out stale_s ago, and orders left behind by a
+ * reaper that died. `each` (or NULL) is called for every task, with the number of orders that go back.
  *
  * A worker can renew its lease only while the database answers. So if a reaper did not see the database for longer than
  * its pause, or if the database's clock jumped ahead since, the reaper first gives the leases that ran out in between

@@ -41,7 +41,7 @@ bool task_is_lost(const struct task *t);
 /* A reaper's words in an order's last_error, with the name of the worker. */
 #define LEASE_RAN_OUT "the lease of worker %s ran out"
 enum { LEASE_WORDS = sizeof(LEASE_RAN_OUT) + ID_MAX };
-enum { LEASE_S = 30 }; /* a lease whose length the caller does not name */
+enum { LEASE_S = 30 }; /* the length of a lease if the caller gives none */
 
 struct task {
 	uint64_t        task_id;

@@ -106,7 +106,7 @@ UPDATE (SELECT 0 AS id, 0 AS attempts, 0 AS changed UNION ALL VALUES {rows}) min
    AND IFNULL(r.task_id, 0) IN (0, {task}) AND r.state IN ({state}, {buried});
 
 -- name: task_of_mark
--- The task of a claim whose answer was lost; no row: that claim was not committed.
+-- Finds the task of a claim after its answer was lost; no row: that claim was not committed.
 SELECT task_id, claimed, lease_until FROM job_task FORCE INDEX (mark) WHERE mark = {mark};
 
 -- name: task_rows
@@ -129,7 +129,7 @@ SELECT {task_columns}, k.state = {open} AND k.lease_until < UTC_TIMESTAMP(3)
 SELECT order_id FROM task_lost FORCE INDEX (PRIMARY) WHERE task_id = {task};
 
 -- name: task_lost_rows
--- Those of the orders of task_lost_find that are in {state} and that no task has, still charged by the task's claim.
+-- The orders of task_lost_find that are in {state}, that no task has, and that are still charged by the task's claim.
 SELECT {reservation_columns}, {line_columns}
   FROM task_lost t FORCE INDEX (PRIMARY)
   STRAIGHT_JOIN reservation r FORCE INDEX (order_id) ON r.order_id = t.order_id {reservation_lines}
@@ -155,7 +155,7 @@ UPDATE job_task SET completed = completed + {orders}, {open_or_done},
 UPDATE job_task SET failed = failed + {orders}, {open_or_done} WHERE task_id = {task} AND state = {open};
 
 -- piece: charged
--- One attempt more or less, as far as the column goes.
+-- One attempt more or less, within the range of the column.
 LEAST(attempts + 1, 65535)
 
 -- piece: uncharged
@@ -223,9 +223,9 @@ UPDATE (
    SET t.lease_until = UTC_TIMESTAMP(3) + INTERVAL {lease_s} SECOND;
 
 -- name: task_overdue
--- Open tasks whose lease had run out {stale_s} before {looked_at}, the longest first, behind ({after_at}, {after_id}):
--- lease and number of the last task seen before. A lease that runs out while the reaper waits for the database is not
--- overdue in this pass.
+-- Open tasks with a lease that had run out {stale_s} before {looked_at}, the longest first, behind ({after_at},
+-- {after_id}): lease and number of the last task seen before. A lease that runs out while the reaper waits for the
+-- database is not overdue in this pass.
 SELECT {task_columns}, 1
   FROM job_task k FORCE INDEX (open_lease)
  WHERE k.state = {open} AND k.lease_until >= {after_at} AND k.lease_until < {looked_at} - INTERVAL {stale_s} SECOND

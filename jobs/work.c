@@ -26,7 +26,7 @@
  * that settles rests REST times as long as it worked. */
 enum { LOAD_OPS = 2000, LOAD_MS = 500, REST = 3, REST_MS_MAX = 2000 };
 /* KEEPING_MS: how long a pass of the reaper removes old events. */
-/* PAUSED_MS: how often a worker whose job is paused asks again. */
+/* PAUSED_MS: how often a worker asks again while its job is paused. */
 enum { FAILED_MS = 500, COUNTED_MS = 2000, KEEPING_MS = 500, PAUSED_MS = 5000 };
 
 struct worker {

@@ -1,8 +1,7 @@
 -- Orders that are held back, and when each may go on.
 --
--- `ship_after` of a reservation is the one time that every statement reads which makes an order due: the later of the
--- time that its client asked for and of the end of its hold. So a program that does not know this table keeps an order
--- back, too.
+-- Every statement that makes an order due reads `ship_after` of its reservation alone: the later of the time that its
+-- client asked for and the end of its hold. So a program that does not know this table keeps an order back, too.
 
 CREATE TABLE IF NOT EXISTS reservation_on_hold (
   reservation_id   BIGINT UNSIGNED NOT NULL, -- its `noted` says that there is a row; an order that has ended has none

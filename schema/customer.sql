@@ -1,6 +1,6 @@
 -- Customers: limits of units of a sku, and the units that count for them.
 
--- The skus whose limit was set, changed or removed, each with the number of its last change.
+-- The skus with a limit that was set, changed or removed, each with the number of its last change.
 CREATE TABLE sku_limit (
   number BIGINT NOT NULL, -- grows with each change: a process that knows all changes up to one asks for those behind it
   sku_id INT UNSIGNED NOT NULL, -- a sku has one row, that of its last change

@@ -10,7 +10,7 @@ CREATE TABLE event (
   PRIMARY KEY (writer_id, event_no)
 ) ENGINE=InnoDB;
 
--- What the log follows, one row.
+-- The settings of the log, one row.
 CREATE TABLE event_log (
   one         TINYINT UNSIGNED NOT NULL,  -- always 1
   -- The number of the newest writer, given under this row's lock, so that numbers are seen in their order.

@@ -1,16 +1,16 @@
 /* files.h - the .sql files of schema/ that are built into the program, and their statements.
  *
- * The baseline is all files whose names begin with a letter: together they make the tables of schema SCHEMA_BASELINE in
- * an empty database, by CREATE TABLE and INSERT alone, in any order. A later change is a step: a file NNN_name.sql with
- * the next number, which may be run again from each of its statements on. A semicolon before an empty line, or at the
- * end, ends a statement. */
+ * The baseline is all files with names that begin with a letter. Together they make the tables of schema
+ * SCHEMA_BASELINE in an empty database, by CREATE TABLE and INSERT alone, in any order. A later change is a step: a
+ * file NNN_name.sql with the next number, which may be run again from each of its statements on. A semicolon before an
+ * empty line, or at the end, ends a statement. */
 #ifndef FILES_H
 #define FILES_H
 
 #include "engine/base/text.h"
 
-/* ADOPTED: the version whose tables are those of the baseline, made by the steps 1 to 19 of older programs. The
- * baseline has a number of its own: an older program finds a newer schema, and runs no step over it. */
+/* ADOPTED: the version that has the same tables as the baseline, made by the steps 1 to 19 of older programs. The
+ * baseline has a number of its own, so an older program finds a newer schema and runs no step over it. */
 enum { SCHEMA_ADOPTED = 19, SCHEMA_BASELINE = 20 };
 
 struct schema_file {

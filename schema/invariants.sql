@@ -126,8 +126,8 @@ SELECT h.movement_id, k.code AS sku, f.code AS `from`, o.code AS `to`, d.qty, d.
   LEFT JOIN location f ON f.location_id = d.from_id LEFT JOIN location o ON o.location_id = d.to_id;
 
 -- name: arrival_taken_by_now (by_movement)
--- No writer has an arrival for itself beyond half a second from now: otherwise a clock was ahead. Whoever hands out
--- takes such a time for none, and a reaper brings it back.
+-- No writer has an arrival for itself beyond half a second from now: otherwise a clock was ahead. A writer that hands
+-- out ignores such a time, and a reaper corrects it.
 SELECT h.movement_id, k.code AS sku, a.writer_id, a.due_at
   FROM arrival_open a FORCE INDEX (PRIMARY)
   LEFT JOIN movement h USING (movement_no) LEFT JOIN sku k USING (sku_id)
@@ -154,7 +154,7 @@ SELECT h.movement_id, k.code AS sku, o.code AS location, d.side, d.lost, d.moved
     OR (d.side = 'to' AND IF(h.kind = {count}, d.lost <> d.moved, d.lost > d.moved));
 
 -- name: backorder_of_its_order (by_movement)
--- Who lost units is told by the order's id, as long as there is the order.
+-- The order that lost units is named by its id, as long as the order exists.
 SELECT h.movement_id, b.reservation_id, b.order_id, r.order_id AS made_as
   FROM movement_backorder b FORCE INDEX (PRIMARY)
   STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = b.reservation_id
@@ -162,8 +162,8 @@ SELECT h.movement_id, b.reservation_id, b.order_id, r.order_id AS made_as
  WHERE r.order_id <> b.order_id AND b.movement_no BETWEEN {from_id} AND {until_id};
 
 -- name: booked_is_promised (by_sku)
--- Units that are booked of a promise are those of open arrivals, and the promise has them still. Where something is
--- promised there is the row of the promise: who looks for those who wait walks these rows.
+-- Units that are booked of a promise are those of open arrivals, and the promise has them still. If something is
+-- promised, there is the row of the promise: a search for orders that wait walks these rows.
 SELECT k.code AS sku, o.code AS location, SUM(d.booked) AS booked, SUM(d.open) AS open, SUM(d.lie) AS promised,
        SUM(d.kept) AS kept
   FROM (SELECT p.sku_id, p.location_id, 1 AS kept, p.booked, 0 AS open, 0 AS lie
@@ -237,8 +237,8 @@ SELECT r.order_id, k.code AS sku, o.code AS location, l.qty
        AND ({sku} = 0 OR l.sku_id = {sku});
 
 -- name: line_is_live (by_reservation)
--- A line is live while its reservation is held, confirmed or buried: the list of who holds a sku walks over live ones
--- alone. One that is still live behind the end costs that list a look, and changes no answer.
+-- A line is live while its reservation is held, confirmed or buried: the list of orders that hold a sku walks over live
+-- lines only. A line that is still live after the end costs that list a look, and changes no answer.
 SELECT r.order_id, k.code AS sku, o.code AS location, l.live
   FROM reservation r FORCE INDEX (PRIMARY)
   STRAIGHT_JOIN reservation_line l FORCE INDEX (PRIMARY) ON l.reservation_id = r.reservation_id
@@ -317,8 +317,8 @@ SELECT t.task_id, t.worker, t.created_at, t.lease_until FROM job_task t FORCE IN
 
 -- name: claim_has_task (by_reservation)
 -- A claimed reservation has been charged an attempt and names a task that was made for its kind and is open; the orders
--- of a reaped task are free again soon after. A reservation that waits to be settled or kicked names no task, or nobody
--- would find it, unless it is put aside until it may be shipped, or until its goods come.
+-- of a reaped task are free again soon after. A reservation that waits to be settled or kicked names no task, or no
+-- claim would find it, unless it is put aside until it may be shipped, or until its goods come.
 SELECT r.order_id,
        IFNULL(ELT(r.state, {reservation_states}), r.state) AS state,
        r.task_id, r.attempts, ELT(t.kind, {kinds}) AS kind,
@@ -467,9 +467,9 @@ SELECT r.order_id, e.replaced_by, e.replaces, o.order_id, n.replaced_by, n.repla
        AND o.reservation_id < e.reservation_id AND NOT n.replaced_by <=> r.order_id;
 
 -- name: split_conserves (by_reservation)
--- A reservation that was split has, of each sku at each location, what it had before less all that left it. Of one
--- whose lines have gone to other locations since nobody knows where a split has found them; amend_conserves is for one
--- whose lines were changed.
+-- A reservation that was split has, of each sku at each location, what it had before less all that left it. If its
+-- lines have gone to other locations since, it is not known where a split has found them. amend_conserves is for a
+-- reservation whose lines were changed.
 SELECT r.order_id, k.code AS sku, o.code AS location, MAX(s.units_before) AS units_before, SUM(s.qty) AS parted,
        MIN(s.units_before - s.qty) AS last, COALESCE(MAX(l.qty), 0) AS qty
   FROM reservation_part s FORCE INDEX (PRIMARY)
@@ -525,7 +525,8 @@ SELECT a.reservation_id, r.order_id, r.noted, a.changed, r.changed AS last, a.un
 
 -- name: part_has_its_units (by_reservation)
 -- A part has, of each sku at each location, what came with the split less what left it by further ones, and what
--- changes of its lines added or took; one whose lines have gone to other locations since has it over all.
+-- changes of its lines added or took. If its lines have gone to other locations since, only the sum over all locations
+-- is compared.
 SELECT p.order_id, k.code AS sku, o.code AS location, s.qty AS came, COALESCE(l.qty, 0) AS qty
   FROM reservation_part s FORCE INDEX (PRIMARY)
   STRAIGHT_JOIN reservation p FORCE INDEX (PRIMARY) ON p.reservation_id = s.part_id AND NOT p.noted & {relocated}
@@ -583,8 +584,8 @@ SELECT x.task_id, x.order_id
  WHERE t.task_id IS NULL AND x.task_id BETWEEN {from_id} AND {until_id};
 
 -- name: settled_is_moved (by_task)
--- The units of the orders that a task settled left the stock once: its settlements, each named by its task and its
--- first order, took as many. Tasks whose orders were purged are passed over.
+-- The units of the orders that a task settled left the stock once: its settlements took as many. Each settlement names
+-- its task and its first order. Tasks with purged orders are skipped.
 SELECT d.* FROM (
   SELECT t.task_id, t.completed,
          (SELECT COUNT(*) FROM reservation r FORCE INDEX (claim)

@@ -1,7 +1,7 @@
 -- Levels: is a sku at a location sold out? One process at a time watches the log of events, and tells the levels that
 -- were crossed.
 
--- A row for each sku and location whose level was not always `above`; without a row it is.
+-- A row for each sku and location with a level that was not always `above`. Without a row the level is `above`.
 CREATE TABLE level (
   sku_id      INT UNSIGNED NOT NULL,     -- the sku that is watched
   location_id INT UNSIGNED NOT NULL,     -- 0: over all locations
@@ -11,7 +11,7 @@ CREATE TABLE level (
   PRIMARY KEY (sku_id, location_id)
 ) ENGINE=InnoDB;
 
--- Spots of `level` whose threshold was set, until the watcher has looked at them.
+-- Spots of `level` that got a new threshold, until the watcher has looked at them.
 CREATE TABLE level_asked (
   sku_id      INT UNSIGNED NOT NULL,    -- these two: the spot, a row of `level`
   location_id INT UNSIGNED NOT NULL,    -- 0: over all locations
@@ -27,7 +27,7 @@ CREATE TABLE level_watch (
   fence       INT UNSIGNED NOT NULL,     -- grows with each claim, and stands in every write of a watcher
   lease_until DATETIME(3) NOT NULL,      -- the watcher watches until then unless it renews this
   writes      BIGINT UNSIGNED NOT NULL,  -- counts the watcher's writes, so that each of them changes the row
-  place       MEDIUMBLOB NULL,           -- the cursor behind all that was looked at; NULL: nothing was yet
+  place       MEDIUMBLOB NULL,           -- the cursor behind all that was looked at; NULL: none yet
   looked_at   DATETIME(3) NOT NULL,      -- when the watcher last knew that nothing was left
   stock_until DATETIME(3) NOT NULL,      -- until then a service wants to hear of every change of stock
   PRIMARY KEY (one)

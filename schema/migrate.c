@@ -18,8 +18,8 @@ enum { PATIENCE_MS = 60000, PAUSE_US = 500000, LOOKS = 10, TOLD_MAX = 3 };
 enum { TABLE_EXISTS = 1050, KEY_EXISTS = 1062 }; /* errors of MariaDB */
 
 static void (*progress)(int64_t done); /* NULL: none */
-static int64_t     done;               /* what it was told */
-static int64_t     turn = TIME_NONE;   /* the row of whose turn it is, as we left it; TIME_NONE: there is none */
+static int64_t     done;               /* the number that it was called with last */
+static int64_t     turn = TIME_NONE;   /* our last change of the row of the turn; TIME_NONE: we have no row */
 static bool        others;             /* another migration is at work */
 static struct text refusal;            /* why this database is not taken over; empty: it is */
 
@@ -60,7 +60,7 @@ bool schema_refused(void)
 /* ---- what the database has */
 
 struct state {
-	int64_t version; /* that is complete; 0: none */
+	int64_t version; /* the newest complete one; 0: none */
 	int64_t begun;   /* the newest that was begun and is not complete; 0: none */
 };
 
@@ -100,10 +100,10 @@ bool schema_version(struct db *db, int64_t *version)
 	return ok;
 }
 
-/* ---- whose turn it is
+/* ---- one migration at a time
  *
- * GET_LOCK is of one node. On a cluster a migration has row 0 of schema_version instead, and changes it before each
- * statement. A row that did not change over LOOKS looks is of a migration that died. A statement that changes the
+ * GET_LOCK covers one node only. On a cluster a migration has row 0 of schema_version instead, and changes it before
+ * each statement. If the row does not change over LOOKS looks, its migration has died. A statement that changes the
  * schema stops all nodes while it lasts, and these looks with them. */
 
 static bool turn_read(struct db *db, int64_t *sign)
@@ -257,7 +257,7 @@ static bool adopt(struct db *db, const struct schema_files *files)
 	return true;
 }
 
-/* again: a run was cut off. Its tables may be of anybody, so they are compared. */
+/* again: an earlier run was cut off. Other programs may have made the tables, so they are compared. */
 static bool tables_make(struct db *db, const struct schema_files *files, bool again)
 {
 	char sql[150];
@@ -278,7 +278,7 @@ static bool tables_make(struct db *db, const struct schema_files *files, bool ag
 	return (!again || tables_compare(db, files, SCHEMA_BASELINE)) && statement_run(db, sql);
 }
 
-/* A table of another owner, or one whose schema_version is yet to be restored. */
+/* A table of another program, or a database that was restored without its schema_version so far. */
 static void table_refuse(void *arg, const struct db_row *row)
 {
 	(void)arg;

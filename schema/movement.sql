@@ -16,12 +16,12 @@ CREATE TABLE movement (
   UNIQUE KEY movement_id (movement_id)
 ) ENGINE=InnoDB;
 
--- A row for each slot whose units a movement has changed.
+-- A row for each slot that a movement has changed.
 CREATE TABLE movement_line (
   movement_no BIGINT UNSIGNED NOT NULL,   -- the movement
-  sku_id      INT UNSIGNED NOT NULL,      -- the sku whose units moved
+  sku_id      INT UNSIGNED NOT NULL,      -- the sku that moved
   location_id INT UNSIGNED NOT NULL,      -- the location of the slot
-  slot        SMALLINT UNSIGNED NOT NULL, -- the slot whose units changed
+  slot        SMALLINT UNSIGNED NOT NULL, -- the slot that changed
   qty         BIGINT NOT NULL,            -- units that came; below zero: units that went
   PRIMARY KEY (movement_no, sku_id, location_id, slot),
   KEY sku_history (sku_id, movement_no)   -- the movements of a sku, the newest first
@@ -30,7 +30,7 @@ CREATE TABLE movement_line (
 -- Both ends of a transfer or an arrival: the lines of the movement, summed by sku and location, do not tell them.
 CREATE TABLE movement_transfer (
   movement_no BIGINT UNSIGNED NOT NULL,  -- the transfer or the arrival
-  sku_id      INT UNSIGNED NOT NULL,     -- the sku whose units go
+  sku_id      INT UNSIGNED NOT NULL,     -- the sku that goes
   from_id     INT UNSIGNED NOT NULL,     -- the location that the units leave
   to_id       INT UNSIGNED NOT NULL,     -- the location to which they go
   qty         BIGINT NOT NULL,           -- units asked for; those of an arrival are filled or for sale bit by bit

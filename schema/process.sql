@@ -23,6 +23,6 @@ CREATE TABLE process (
 -- Totals of processes without /metrics, until a service takes them over.
 CREATE TABLE counter (
   name   VARBINARY(32) NOT NULL,   -- engine/base/counters.def
-  total  BIGINT UNSIGNED NOT NULL, -- what no service has taken over yet
+  total  BIGINT UNSIGNED NOT NULL, -- the part that no service has taken over yet
   PRIMARY KEY (name)
 ) ENGINE=InnoDB;

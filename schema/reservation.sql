@@ -73,8 +73,8 @@ CREATE TABLE reservation_part (
   first_id     BIGINT UNSIGNED NOT NULL, -- the reservation that was split
   part_id      BIGINT UNSIGNED NOT NULL, -- the reservation that the split made
   sku_id       INT UNSIGNED NOT NULL,    -- the sku that moved
-  location_id  INT UNSIGNED NOT NULL,    -- where its units are, which lie still
-  units_before BIGINT NOT NULL,          -- what the first had of this sku at this location just before
+  location_id  INT UNSIGNED NOT NULL,    -- the location of its units, which lie still
+  units_before BIGINT NOT NULL,          -- units that the first had of this sku at this location just before
   qty          BIGINT NOT NULL,          -- units that the part got
   PRIMARY KEY (first_id, part_id, sku_id, location_id),
   KEY part (part_id)                     -- from a part to its first

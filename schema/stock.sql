@@ -17,7 +17,7 @@ CREATE TABLE location (
   kind        TINYINT UNSIGNED NOT NULL DEFAULT 1,  -- engine/location_kinds.def
   -- Of an incoming location: when its units are expected; NULL: no time was told.
   expected_at DATETIME(3) NULL,
-  -- The incoming location whose waiting lines get the units that become available here; NULL: none gets them.
+  -- The units that become available here go to the queue of this incoming location; NULL: no queue gets them.
   waits_at    INT UNSIGNED NULL,
   PRIMARY KEY (location_id),
   UNIQUE KEY code (code)
@@ -38,7 +38,7 @@ INSERT INTO location_kinds (one, n, entered) VALUES (1, 0, 0);
 -- single slot.
 CREATE TABLE stock_slot (
   sku_id      INT UNSIGNED NOT NULL,      -- the sku of the units
-  location_id INT UNSIGNED NOT NULL,      -- where the units are
+  location_id INT UNSIGNED NOT NULL,      -- the location of the units
   slot        SMALLINT UNSIGNED NOT NULL, -- the lane of this number deducts here
   available   BIGINT NOT NULL,            -- units that may be promised
   reserved    BIGINT NOT NULL,            -- units that are promised and have not left

@@ -8,8 +8,8 @@ CREATE TABLE job_task (
   state       TINYINT UNSIGNED NOT NULL,  -- jobs/task_states.def
   lease_until DATETIME(3) NOT NULL,       -- from then on the reaper may free the orders
   claimed     INT UNSIGNED NOT NULL,      -- orders of the batch; all counts are of orders
-  completed   INT UNSIGNED NOT NULL,      -- those that the worker has done
-  failed      INT UNSIGNED NOT NULL,      -- those that the worker could not do
+  completed   INT UNSIGNED NOT NULL,      -- orders that the worker has done
+  failed      INT UNSIGNED NOT NULL,      -- orders that the worker could not do
   created_at  DATETIME(3) NOT NULL,       -- the time of the claim
   ended_at    DATETIME(3) NULL,           -- NULL: the task is open
   -- Drawn by chance for the claim. A worker that did not hear the result of its claim finds its task by this number.
@@ -26,12 +26,12 @@ CREATE TABLE task_lost (
   PRIMARY KEY (task_id, order_id)
 ) ENGINE=InnoDB;
 
--- What the operator asks of each job. Claims look at the row of their job, which the operator alone writes.
+-- The state of each job, as the operator set it. Claims read the row of their job; only the operator writes it.
 CREATE TABLE job (
   job     TINYINT UNSIGNED NOT NULL, -- 1 settle, 2 expire, 3 deliver
   paused  TINYINT UNSIGNED NOT NULL, -- 1: the job hands out nothing
   reason  VARBINARY(500) NULL,       -- of the pause; NULL: there is none, or no reason was told
-  by_name VARBINARY(64) NULL,        -- the name of the key that asked for the pause; NULL: likewise
+  by_name VARBINARY(64) NULL,        -- the name of the key that asked for the pause; NULL as above
   since   DATETIME(3) NULL,          -- of the pause; NULL: there is none
   PRIMARY KEY (job)
 ) ENGINE=InnoDB;

@@ -11,15 +11,15 @@ CREATE TABLE promise (
   PRIMARY KEY (sku_id, location_id)
 ) ENGINE=InnoDB;
 
--- The lines of live reservations at incoming locations, one row a line, and no other lines.
+-- The lines of live reservations at incoming locations, one row per line, and no other lines.
 CREATE TABLE waiting_line (
   reservation_id BIGINT UNSIGNED NOT NULL,  -- the reservation that has the line
   sku_id         INT UNSIGNED NOT NULL,     -- the sku that the line waits for
   location_id    INT UNSIGNED NOT NULL,     -- the incoming location
   held           TINYINT UNSIGNED NOT NULL, -- 1: the reservation is held; 0: it is confirmed or buried
-  -- The time of the first confirmation, of a held one that of its making, unless the client gave another.
+  -- The time of the first confirmation; for a held reservation the time it was made; or a time that the client gave.
   waits_since    DATETIME(3) NOT NULL,
-  -- The reservation from which the line came by splits and replacements, whose position it has.
+  -- The reservation from which the line came by splits and replacements: the line keeps its position in the queue.
   first_id       BIGINT UNSIGNED NOT NULL,
   -- 1: the client gave waits_since; 2: a reaper has set it, because a clock that was ahead had given it; 0: neither.
   told           TINYINT UNSIGNED NOT NULL,
@@ -32,11 +32,11 @@ CREATE TABLE waiting_line (
 CREATE TABLE arrival_open (
   movement_no BIGINT UNSIGNED NOT NULL, -- the arrival
   sku_id      INT UNSIGNED NOT NULL,    -- the sku that has arrived
-  from_id     INT UNSIGNED NOT NULL,    -- the incoming location, whose waiting lines get the units
+  from_id     INT UNSIGNED NOT NULL,    -- the incoming location: its queue gets the units
   to_id       INT UNSIGNED NOT NULL,    -- the location at which the units are
-  units       BIGINT NOT NULL,          -- what is left; summed by sku and from_id this is `booked` of the promise
+  units       BIGINT NOT NULL,          -- units left; summed by sku and from_id this is `booked` of the promise
   writer_id   INT UNSIGNED NOT NULL,    -- until due_at this writer alone hands it out
   due_at      DATETIME(3) NOT NULL,     -- from then on any writer may hand it out
   PRIMARY KEY (movement_no, sku_id, from_id, to_id),
-  KEY of_sku (sku_id, to_id)            -- what is left for a sku at a location
+  KEY of_sku (sku_id, to_id)            -- the units left for a sku at a location
 ) ENGINE=InnoDB;

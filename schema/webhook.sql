@@ -7,7 +7,7 @@ CREATE TABLE webhook (
   from_oldest   TINYINT UNSIGNED NOT NULL, -- 1: from the oldest event that is kept; 0: from now on
   parallel      TINYINT UNSIGNED NOT NULL, -- deliveries at one time
   created_at    DATETIME(3) NOT NULL,      -- when the webhook was made
-  secret        VARBINARY(200) NOT NULL,   -- plain words, or sealed by the key of --webhooks-key; likewise the others
+  secret        VARBINARY(200) NOT NULL,   -- plain words, or sealed by the key of --webhooks-key, as are the others
   secret_before VARBINARY(200) NULL,       -- signs beside `secret` for a day from rotated_at on
   rotated_at    DATETIME(3) NULL,          -- when the secret was changed last; NULL: never
   state         TINYINT UNSIGNED NOT NULL DEFAULT 1, -- jobs/webhooks/webhook_states.def
@@ -25,7 +25,7 @@ CREATE TABLE webhook (
   last_status   SMALLINT UNSIGNED NULL,    -- of the last answer; 0: none came; NULL: no try was made
   last_error    VARBINARY(200) NULL,       -- of the last try; NULL: it was fine
   failures      INT UNSIGNED NOT NULL DEFAULT 0, -- failed tries in a row, all of failed_event
-  failed_event  VARBINARY(48) NULL,        -- the id of the event whose tries failed; NULL: none failed
+  failed_event  VARBINARY(48) NULL,        -- the id of the event that failed; NULL: none failed
   failing_since DATETIME(3) NULL,          -- the time of the first of them
   retry_at      DATETIME(3) NULL,          -- the time of the next try
   -- Drawn by chance when the row is made, and named by every write that means this row: a webhook that was deleted and

@@ -23,10 +23,10 @@ struct watch_claim {
  * told if its level is another one than before; the other spots stay in the list. After any result but DB_OK the spots
  * that were not told stay, too. If the claim was lost its fence is 0. */
 enum db_result levels_look(struct db *db, struct watch_claim *claim, struct spots *spots) MUST_CHECK;
-/* Puts every spot whose level was ever told, or that has nothing left, into the list. If the claim was lost its fence
+/* Puts every spot into the list that has a row in `level`, or that has no units left. If the claim was lost its fence
  * is 0. */
 enum db_result levels_list(struct db *db, struct watch_claim *claim, struct spots *spots) MUST_CHECK;
-/* Tells the units of these skus, which are sorted, each once. */
+/* Writes a stock event with the units of each of these skus. The skus are sorted, each stands there once. */
 enum db_result levels_tell_stock(struct db *db, struct watch_claim *claim, const uint32_t *skus,
                                  size_t count) MUST_CHECK;
 

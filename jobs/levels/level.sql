@@ -1,9 +1,9 @@
--- Levels, and who watches them. schema/level.sql has the tables.
+-- Levels, and the process that watches them. schema/level.sql has the tables.
 
 -- name: level_look
--- One look at the spots {rows}, (sku, location; 0: over all that sell): their units over all slots, their levels as
--- they were told, and whether they have a level: that of a location whose units are not for sale sleeps, and there is
--- one over all only where a threshold is.
+-- One look at the spots {rows}, (sku, location; 0: the sum over all that sell): their units over all slots, the levels
+-- that were told last, and whether they have a level. A location that is not for sale has none; a sum has one only with
+-- a threshold.
 WITH want(sku_id, location_id) AS (VALUES {rows})
 SELECT want.sku_id, want.location_id,
        COALESCE(IF(want.location_id = 0,
@@ -29,7 +29,7 @@ SELECT want.sku_id, want.location_id,
       level = IF(stamp = VALUES(stamp), VALUES(level), level), stamp = IF(stamp = VALUES(stamp), @s, stamp);
 
 -- name: level_list
--- A page of the spots whose level was told, behind ({sku}, {location}).
+-- A page of the spots that have a row in `level`, behind ({sku}, {location}).
 SELECT sku_id, location_id, 1 FROM level FORCE INDEX (PRIMARY)
  WHERE sku_id > {sku} OR (sku_id = {sku} AND location_id > {location})
  ORDER BY sku_id, location_id LIMIT {limit};
@@ -41,26 +41,26 @@ SELECT sku_id, location_id, SUM(available) <= 0 FROM stock_slot FORCE INDEX (PRI
  GROUP BY sku_id, location_id ORDER BY sku_id, location_id LIMIT {limit};
 
 -- name: level_list_all
--- A page of the skus behind {sku} with a threshold over all locations. The locations of a sku stand behind that.
+-- A page of the skus behind {sku} that have a threshold over all locations.
 SELECT sku_id FROM level FORCE INDEX (PRIMARY)
  WHERE sku_id > {sku} AND location_id = 0 AND low IS NOT NULL ORDER BY sku_id LIMIT {limit};
 
 -- name: level_asked
--- Spots whose threshold was set, a page: the rest comes when these are done.
+-- A page of the spots that got a new threshold. The next page is read when these are done.
 SELECT sku_id, location_id, asked FROM level_asked FORCE INDEX (PRIMARY)
  WHERE sku_id > 0 ORDER BY sku_id, location_id LIMIT {limit};
 
 -- name: level_answered
--- What the watcher has looked at, unless it was set anew meanwhile, or somebody else watches by now. Rows: (sku,
--- location, asked).
+-- Removes the requests that the watcher has looked at, unless the threshold was set again meanwhile, or another process
+-- is the watcher now. Rows: (sku, location, asked).
 DELETE FROM level_asked
  WHERE (sku_id, location_id, asked) IN ({rows})
    AND EXISTS (SELECT 1 FROM level_watch WHERE one = 1 AND task_id = {task} AND fence = {fence});
 
 -- name: threshold_put
--- Sets the threshold of the sku {code} at a location, or over all, and asks for a look. What is told stays as it is.
--- One row: whether there is such a sku, such a location, and its kind; nothing is set where one is missing or does not
--- sell.
+-- Sets the threshold of the sku {code} at a location, or over all, and asks for a look. The level that was told last
+-- stays as it is. One row: whether the sku exists, whether the location exists, and its kind. Nothing is set if one of
+-- them is missing or the location does not sell.
 BEGIN NOT ATOMIC
   DECLARE of_sku INT UNSIGNED DEFAULT NULL;
   DECLARE of_location INT UNSIGNED DEFAULT IF({at} IS NULL, 0, NULL);
@@ -112,8 +112,8 @@ UNION ALL
   ORDER BY l.location_id LIMIT {limit});
 
 -- name: units_look
--- The units of the skus {list}: available and reserved over all locations whose units are for sale, on hand over all
--- that are in the house.
+-- The units of the skus {list}: available and reserved over all locations that are for sale, on hand over all that are
+-- in the house.
 SELECT s.sku_id, SUM(IF({for_sale}, s.available, 0)), SUM(IF({for_sale}, s.reserved, 0)),
        SUM(IF({in_house}, s.available + s.reserved, 0))
   FROM stock_slot s FORCE INDEX (PRIMARY) LEFT JOIN location o FORCE INDEX (PRIMARY) ON o.location_id = s.location_id
@@ -123,20 +123,21 @@ SELECT s.sku_id, SUM(IF({for_sale}, s.available, 0)), SUM(IF({for_sale}, s.reser
 lease_until = UTC_TIMESTAMP(3) + INTERVAL {lease_s} SECOND, writes = writes + 1
 
 -- name: watch_claim
--- Nobody watches, or the one who does went silent. A lease that was given by a clock that was ahead is none.
+-- Succeeds if there is no watcher, or if its lease has run out. A lease far in the future was given by a clock that was
+-- ahead, and does not count.
 UPDATE level_watch SET task_id = {task}, fence = fence + 1, {watch_lease}
  WHERE one = 1 AND (task_id IS NULL OR task_id = {task} OR lease_until <= UTC_TIMESTAMP(3)
                     OR lease_until > UTC_TIMESTAMP(3) + INTERVAL 2 * {lease_s} SECOND) LIMIT 1;
 
 -- name: watch_read
--- The watcher's own row: its fence, its place, whether somebody wants to hear of every change of stock, and whether
--- somebody did within the last hour.
+-- The watcher's own row: its fence, its place, whether a service wants every change of stock now, and whether one did
+-- within the last hour.
 SELECT fence, place, stock_until > UTC_TIMESTAMP(3), stock_until > UTC_TIMESTAMP(3) - INTERVAL 1 HOUR
   FROM level_watch WHERE one = 1 AND task_id = {task};
 
 -- name: watch_keep
--- Renews the lease. {place}: what was looked at, NULL: as before; {looked}: nothing is left. One row, or somebody else
--- watches by now. A step of every transaction of a watcher, too.
+-- Renews the lease. {place}: the new place in the log, NULL: as before; {looked}: nothing is left to look at. No row:
+-- another process is the watcher now. This is also a step of every transaction of a watcher.
 UPDATE level_watch
    SET place = COALESCE({place}, place), looked_at = IF({looked}, UTC_TIMESTAMP(3), looked_at), {watch_lease}
  WHERE one = 1 AND task_id = {task} AND fence = {fence};
@@ -145,5 +146,5 @@ UPDATE level_watch
 UPDATE level_watch SET task_id = NULL WHERE one = 1 AND task_id = {task} AND fence = {fence};
 
 -- name: watch_wish
--- Some service wants to hear of every change of stock for so long.
+-- A service wants every change of stock for {wish_s} seconds.
 UPDATE level_watch SET stock_until = UTC_TIMESTAMP(3) + INTERVAL {wish_s} SECOND WHERE one = 1;

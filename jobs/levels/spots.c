@@ -55,7 +55,7 @@ void spots_touch(struct spots *s, uint32_t sku_id, uint32_t location_id, int64_t
 {
 	struct spot *spot;
 
-	if (sku_id == 0) /* of no sku: a damaged row, and in the table a free place */
+	if (sku_id == 0) /* a damaged row: in the table sku 0 means a free place */
 		return;
 	spot = spot_get(s, sku_id, location_id);
 	if (taken > 0)
@@ -71,7 +71,7 @@ void spots_settle(struct spots *s, uint32_t sku_id, uint32_t location_id, int64_
 {
 	struct spot *spot = s->size > 0 ? spot_find(s, sku_id, location_id) : NULL;
 
-	if (!spot || !spot->pending) /* not the answer to what was asked */
+	if (!spot || !spot->pending) /* the answer is about a spot that was not asked for */
 		return;
 	spot->pending = false;
 	spot->left = left;

@@ -1,4 +1,4 @@
-/* threshold.h - thresholds of levels: at or below its own a spot is low. */
+/* threshold.h - thresholds of levels: a spot with as many units as its threshold, or fewer, is low. */
 #ifndef THRESHOLD_H
 #define THRESHOLD_H
 
@@ -6,8 +6,8 @@
 #include "engine/base/codes.h"
 #include "engine/outcome.h"
 
-/* Sets the threshold of a sku at a location, NULL: over all; low below 0: none any more. The watcher looks at the spot
- * within a second. Outcomes: OUTCOME_OK, NO_SKU, NO_LOCATION; WRONG_KIND where the location does not sell. */
+/* Sets the threshold of a sku at a location, or over all (NULL); low below 0 removes it. The watcher looks at the spot
+ * within a second. Outcomes: OUTCOME_OK, NO_SKU, NO_LOCATION; WRONG_KIND if the location does not sell. */
 enum db_result threshold_put(struct db *db, const char *sku, const char *location, int64_t low,
                              enum outcome *outcome) MUST_CHECK;
 /* Removes it, at a location of whatever kind; the watcher looks as before. Outcomes: OUTCOME_OK, also where there is

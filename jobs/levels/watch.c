@@ -1,9 +1,9 @@
-/* watch.c - see watch.h. What was touched is looked at about once a second, however often it was touched. The
- * place in the log is kept in the database behind what was looked at, so whoever takes over looks at all the rest: a
- * level that is told already is not told again.
+/* watch.c - see watch.h. A spot is looked at about once a second, however often it was touched. The watcher looks first
+ * and saves its place in the log afterwards. So the next watcher looks at all the rest; it does not tell a level again
+ * that was told already.
  *
- * The log may turn out to be another one (it was off, purged, or the database is in another past). Then the watcher
- * goes on from now, and looks at every spot whose level was ever told or that has nothing left. */
+ * The log may not go on where it was read (it was off or purged, or the database was restored). Then the watcher goes
+ * on from now, and looks at every spot that has a row in `level` or has no units left. */
 #include "jobs/levels/watch.h"
 #include "engine/base/clock.h"
 #include "engine/base/counters.h"
@@ -18,9 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* LOOK_MS: between two looks. REST_MS: while the log is off, and while somebody else watches. STOCK_MS: between two
- * events of the same sku. A wish is renewed at a third of its time, a lease too. TOUCHED_MAX: more skus are put in
- * order before the time. */
+/* LOOK_MS: between two looks. REST_MS: between two turns while the log is off, or while another process is the watcher.
+ * STOCK_MS: between two events of the same sku. A wish and a lease are renewed after a third of their time.
+ * TOUCHED_MAX: with more unsorted skus the list is sorted at once, which drops duplicates. */
 enum {
 	LOOK_MS = 1000,
 	REST_MS = 1000,
@@ -35,29 +35,29 @@ enum {
 
 struct watch {
 	struct db         *db;   /* of the turn */
-	struct feed       *feed; /* says whether there is something to read */
+	struct feed       *feed; /* says whether there is news in the log */
 	bool               wants_stock;
 	struct watch_claim claim;
 	int64_t            claim_ms, wish_ms, keep_ms, stock_ms; /* clock_ms when each is due */
 	char              *place;   /* the cursor behind what was read; NULL: nothing was */
 	bool               unsaved; /* .. and the database has another one */
 	bool               more;    /* there is more to read */
-	bool               busy;    /* there was something to read the last time */
-	bool               late;    /* the place was to be kept, and something before it was left */
+	bool               busy;    /* the last read found events */
+	bool               late;    /* the place was due to be saved, but a spot before it was not settled */
 	size_t             batch;   /* of touched_read */
-	bool               anew;    /* every spot whose level was told is to be looked at */
+	bool               anew;    /* every spot that has a row in `level` needs a look */
 	struct spots       spots;
-	bool               stock_wanted; /* by some service .. */
-	bool               stock_heard;  /* .. or was within the last hour: that service may be back soon */
+	bool               stock_wanted; /* by a service, now .. */
+	bool               stock_heard;  /* .. or within the last hour: that service may be back soon */
 	struct skus {
 		uint32_t *list;
-		size_t    count, max, sorted; /* the first so many are in order, each once */
+		size_t    count, max, sorted; /* the first ones are in order, without duplicates */
 	} skus,                               /* touched since they were told */
 		over_all;                     /* with a threshold over all locations */
-	struct values asked;                  /* spots whose threshold was set: sku, location, asked */
+	struct values asked;                  /* spots that got a new threshold: sku, location, asked */
 };
 
-/* ---- skus whose stock has changed */
+/* ---- skus that have changed stock */
 
 static int sku_order(const void *a, const void *b)
 {
@@ -134,7 +134,7 @@ static void asked_read(void *arg, const struct db_row *row)
 		sku_add(&w->over_all, (uint32_t)db_int(row, 0));
 }
 
-/* A threshold that was set is a look like any other. */
+/* A new threshold needs a look like any other change. */
 static enum db_result asked_look(struct watch *w)
 {
 	enum db_result result;
@@ -169,13 +169,14 @@ static void claim_forget(struct watch *w)
 	place_set(w, NULL);
 }
 
-/* All that was read is looked at .. */
+/* All spots that were read are looked at .. */
 static bool is_looked(const struct watch *w)
 {
 	return !w->anew && w->spots.pending == 0;
 }
 
-/* .. and told. While a service that wants every change may be back, whoever takes over has to hear of these, too. */
+/* .. and their changes of stock are told. A service that wants every change may be back soon: then the next watcher
+ * must read these events again. */
 static bool is_settled(const struct watch *w)
 {
 	return is_looked(w) && w->skus.count == 0;
@@ -192,7 +193,7 @@ static void row_read(void *arg, const struct db_row *row)
 	w->stock_heard = db_int(row, 3) != 0;
 }
 
-/* The first look comes after a second: whoever watched before may have told a sku just now. */
+/* The first stock events come after a second, because the watcher before may have told the same skus just now. */
 static enum db_result claim_try(struct watch *w)
 {
 	struct fill    fill = {.task = w->claim.task_id, .lease_s = LEASE_S};
@@ -210,11 +211,11 @@ static enum db_result claim_try(struct watch *w)
 	w->stock_ms = clock_ms() + STOCK_MS;
 	log_event(LOG_DEBUG, "levels_watched", "fence=%lld", (long long)w->claim.fence);
 	if (result != DB_OK)
-		claim_forget(w); /* claimed anew in the next turn */
+		claim_forget(w); /* the next turn claims again */
 	return result;
 }
 
-/* Renews the lease, keeps the place where nothing before it is left, and learns what is wanted. */
+/* Renews the lease, saves the place if nothing before it is left to do, and reads the wishes of the services. */
 static enum db_result claim_keep(struct watch *w)
 {
 	bool           saves = w->unsaved && is_settled(w);
@@ -259,7 +260,7 @@ static void line_heard(void *arg, const struct event_touch *t)
 		sku_add(&w->skus, t->sku_id);
 }
 
-/* Goes on from now; the place is saved when all that was ever told was looked at. */
+/* Goes on from now. The place is saved when every spot that was ever told has been looked at. */
 static void log_anew(struct watch *w)
 {
 	log_event(LOG_WARN, "levels_anew", "why=\"the log does not go on where it was read\"");
@@ -302,7 +303,7 @@ static enum db_result look(struct watch *w, bool *rests)
 	if (result == DB_OK && news)
 		result = log_read(w, rests);
 	if (result != DB_OK || *rests) {
-		w->more |= result != DB_OK; /* what was new is not read yet */
+		w->more |= result != DB_OK; /* the news was not read yet */
 		return result;
 	}
 	if (w->anew && w->place)
@@ -346,7 +347,7 @@ static enum db_result watch_turn(void *arg, struct db *db, int64_t *pause_ms)
 	return result;
 }
 
-/* Another service may watch at once. */
+/* Releases the claim, so that another service can take it at once. */
 static void watch_leave(void *arg, struct db *db)
 {
 	struct watch *w = arg;

@@ -1,5 +1,6 @@
-/* watch.h - the chore of a service that watches levels: one process at a time over all services does, the others wait
- * until it goes silent. It follows the log of events for what was touched, and tells what has crossed. */
+/* watch.h - the chore of a service that watches levels. One process of all services is the watcher; the others wait
+ * until it is silent. The watcher follows the log of events, looks at the spots that were touched, and writes an event
+ * for each level that was crossed. */
 #ifndef WATCH_H
 #define WATCH_H
 
@@ -7,7 +8,7 @@
 #include "jobs/background.h"
 
 struct watch;
-/* wants_stock: whoever watches tells every change of stock, too. The catalogue must outlive the watch. */
+/* wants_stock: the watcher writes an event for every change of stock, too. The catalogue must outlive the watch. */
 struct watch *watch_new(struct catalogue *c, bool wants_stock);
 struct chore  watch_chore(struct watch *w);
 void          watch_free(struct watch *w); /* when no background has its chore any more; NULL is fine */

@@ -1,6 +1,6 @@
-/* arrival.c - see arrival.h. A step is one transaction: the first of the queue get their units, or, where no order
- * waits, the rest is for sale. Its first guards are the sum of promises and what is left of the arrival, so of two who
- * hand out one arrival the second is undone and reads anew. */
+/* arrival.c - see arrival.h. A step is one transaction: the first orders of the queue get their units, or, if no order
+ * waits, the rest goes on sale. Its first guards are the sum of promises and the units left of the arrival. So if two
+ * writers hand out one arrival, the second is undone and reads again. */
 #include "jobs/waiting/arrival.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
@@ -14,11 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* STEP_ARRIVALS: arrivals that take turns. LOOK_MS: between two looks for open ones; SLICE_MS: how long the others of
- * the background thread wait. BLOCKED_MS: how long an order that is locked holds up those behind it, and how long a
- * group that meets conflicts is tried again as a group.
- * PAUSE_TRIES: where nothing moved, as if so many tries had met a conflict: 0 to 8 ms. GROUP_FRONT: orders of each
- * queue that are served together with those of other skus; APART_MS: how long none are, where that has failed. */
+/* STEP_ARRIVALS: arrivals that take turns. LOOK_MS: between two looks for open arrivals. SLICE_MS: how long the other
+ * chores of the background thread wait. BLOCKED_MS: how long a locked order blocks the orders behind it, and how long a
+ * group that meets conflicts is tried again as a group. PAUSE_TRIES: if no arrival moved, the pause is that after this
+ * many conflicts: 0 to 8 ms. GROUP_FRONT: orders of each queue that are served together with those of other skus.
+ * APART_MS: how long no groups are made after a group has failed. */
 enum { STEP_ARRIVALS = 64, LOOK_MS = 250, SLICE_MS = 250, BLOCKED_MS = 150, PAUSE_TRIES = 4 };
 enum { GROUP_FRONT = 8, APART_MS = 60000 };
 
@@ -32,12 +32,12 @@ struct arrival {
 
 struct arrivals {
 	struct catalogue *catalogue;
-	const char       *chore; /* for the log; NULL: a call, which leaves what fails to the chore */
+	const char       *chore; /* for the log; NULL: a call, which leaves failures to the chore */
 	struct arrival    list[STEP_ARRIVALS];
-	size_t            count, passed; /* of the open ones: so many of the oldest are passed over */
+	size_t            count, passed; /* passed: this many of the oldest open ones are skipped */
 	struct deferred   deferred;
-	int64_t           apart_ms;    /* clock_ms until which each is handed out by itself */
-	int64_t           conflict_ms; /* clock_ms since which groups meet conflicts; 0: the last ones met none */
+	int64_t           apart_ms;    /* clock_ms until which each arrival is handed out by itself */
+	int64_t           conflict_ms; /* clock_ms since which groups meet conflicts; 0: the last group met none */
 };
 
 static void arrival_read(void *arg, const struct db_row *row)
@@ -81,7 +81,7 @@ static void lower(struct txn *t, struct fill fill)
 	txn_run(t, ARRIVAL_CLOSE, &fill);
 }
 
-/* The last ones, but for the log. */
+/* The last steps, but for the log. */
 static void move(struct txn *t, const struct fill *fill)
 {
 	txn_run(t, ARRIVAL_MOVE, fill);
@@ -90,7 +90,7 @@ static void move(struct txn *t, const struct fill *fill)
 	txn_expect(t, 1, TXN_MOVED);
 }
 
-/* Of one movement, each of another sku. */
+/* Serves arrivals of one movement, each of another sku. */
 static enum db_result serve(struct db *db, struct arrival *list, const struct handout *h, size_t count)
 {
 	struct text    changes = {0};
@@ -122,7 +122,7 @@ static enum db_result serve(struct db *db, struct arrival *list, const struct ha
 
 /* ---- several skus together */
 
-/* It is left alone for a while, or damaged: none is left. */
+/* The arrival is deferred, or its row is damaged (no units left). */
 static bool is_left_out(const struct arrivals *all, const struct arrival *a)
 {
 	return a->left < 1 ||
@@ -165,10 +165,10 @@ static enum db_result group_serve(struct db *db, struct catalogue *c, struct arr
 	return result;
 }
 
-/* The first of each queue get their units in one transaction, so an order of many lines is read, written and told once
- * for all of them. What fails is left to the steps, each of one sku, for a while: they tell which sku it is. DB_RETRY:
- * a group has met a conflict, and shall be tried again before the steps: they would tell its orders once for each sku.
- */
+/* The first orders of each queue get their units in one transaction. So an order of many lines is read, written and
+ * told once for all of them. After a failure the steps of single skus go on for a while, and show which sku fails.
+ * DB_RETRY: the group has met a conflict. It is tried again before the single steps, which would tell its orders once
+ * for each sku. */
 static enum db_result serve_together(struct db *db, struct arrivals *all, int64_t until_ms, bool *moved)
 {
 	int64_t begun_ms = clock_ms();
@@ -192,7 +192,7 @@ static enum db_result serve_together(struct db *db, struct arrivals *all, int64_
 /* ---- what is left over */
 
 struct rest {
-	struct shares slots; /* `qty` units each leave `available` */
+	struct shares slots; /* each slot loses `qty` units of `available` */
 	int64_t       left;
 };
 
@@ -219,7 +219,7 @@ static void slots_run(struct txn *t, enum statement name, const struct rest *res
 	values_fini(&rows);
 }
 
-/* For whoever watches levels. */
+/* Tells the new units to the watcher of levels. */
 static void placed_tell(struct text *changes, struct catalogue *c, const struct arrival *a)
 {
 	struct movement m = {.kind = ARRIVAL, .created_at = 0};
@@ -239,7 +239,7 @@ static void rest_take(struct txn *t, const struct rest *rest, const struct arriv
 	txn_expect(t, 2 * rest->slots.count, TXN_SHORT);
 }
 
-/* Nobody waits: all that is left goes on sale, in the slots of the same numbers. */
+/* No order waits: all units that are left go on sale, in the slots of the same numbers. */
 static enum db_result rest_sell(struct db *db, struct catalogue *c, struct arrival *a)
 {
 	const struct fill fill = fill_of(a, a->left, 0);
@@ -264,7 +264,7 @@ static enum db_result rest_sell(struct db *db, struct catalogue *c, struct arriv
 		if (result == DB_OK)
 			a->left = 0;
 	} else if (result == DB_OK) {
-		result = DB_RETRY; /* somebody has reserved them just now, and waits */
+		result = DB_RETRY; /* an order has reserved them just now, and waits */
 	}
 	text_fini(&changes);
 	shares_fini(&rest.slots);
@@ -273,7 +273,7 @@ static enum db_result rest_sell(struct db *db, struct catalogue *c, struct arriv
 
 /* ---- turns */
 
-/* One transaction, or two where holds are past their time. *moved: something has changed by it. */
+/* One transaction, or two if there are expired holds. *moved: it has changed something. */
 static enum db_result step(struct db *db, struct catalogue *c, struct arrival *a, struct handout *h, bool *moved)
 {
 	enum db_result result;
@@ -316,7 +316,7 @@ static enum db_result arrivals_find(struct db *db, struct arrivals *all, uint64_
 	              arrival_read, all);
 }
 
-/* A step of each arrival that was found. What fails does not stop the others. */
+/* Does one step of each arrival that was found. A failure does not stop the others. */
 static enum db_result round_run(struct db *db, struct arrivals *all, struct handout *h, int64_t until_ms, bool *tried,
                                 bool *moved)
 {
@@ -337,8 +337,8 @@ static enum db_result round_run(struct db *db, struct arrivals *all, struct hand
 	return result;
 }
 
-/* Where the oldest make no progress, those behind them have their turn, until all had it. *more: something is left, and
- * not deferred. */
+/* If the oldest arrivals make no progress, the next ones get a turn, until all had one. *more: something is left that
+ * is not deferred. */
 static enum db_result hand_out(struct db *db, struct arrivals *all, uint64_t movement_no, int64_t slice_ms, bool *more)
 {
 	struct handout h = {0};

@@ -1,13 +1,13 @@
--- Arrivals: units that were promised have come, were booked (engine/write/movement.c), and are handed out from the
--- front of the queue on, in batches.
+-- Arrivals: promised units that have come and were booked (engine/write/movement.c). They are handed out in batches,
+-- from the front of the queue on.
 
 -- piece: of_arrival
 movement_no = {movement} AND sku_id = {sku} AND from_id = {location} AND to_id = {to}
 
 -- name: arrivals_open
--- Arrivals of the movements {from_id} to {until_id} that are not handed out whole, the oldest first but for {offset}
--- of them; with {taken} 0 only those that nobody else hands out just now. A time that was given by a clock that was
--- ahead keeps nobody away.
+-- Arrivals of the movements {from_id} to {until_id} that are not handed out whole, without the {offset} oldest, the
+-- oldest first. With {taken} 0 those that another writer hands out just now are left out. A due_at far in the future
+-- was given by a clock that was ahead, and keeps no writer away.
 SELECT a.movement_no, a.sku_id, a.from_id, a.to_id, a.units, m.movement_id, k.code
   FROM arrival_open a FORCE INDEX (PRIMARY)
   STRAIGHT_JOIN movement m FORCE INDEX (PRIMARY) ON m.movement_no = a.movement_no
@@ -22,7 +22,8 @@ UPDATE promise FORCE INDEX (PRIMARY) SET booked = booked - {units}, n = n + 1
  WHERE sku_id = {sku} AND location_id = {location} AND booked >= {units};
 
 -- name: arrival_lower
--- Guard: nobody has handed out anything of it since it was read. Whoever does so has it for half a second.
+-- Guard: no other writer has handed out units of this arrival since it was read. This writer then has the arrival to
+-- itself for half a second.
 UPDATE arrival_open FORCE INDEX (PRIMARY)
    SET units = units - {units}, writer_id = {writer}, due_at = @t + INTERVAL 500000 MICROSECOND
  WHERE {of_arrival} AND units = {left};
@@ -31,7 +32,7 @@ UPDATE arrival_open FORCE INDEX (PRIMARY)
 DELETE FROM arrival_open WHERE {of_arrival} AND units = 0;
 
 -- name: arrival_move
--- The movement has a line of each end from the beginning on.
+-- The movement has had a line for each end since it was booked.
 UPDATE movement_line FORCE INDEX (PRIMARY) SET qty = qty + IF(location_id = {location}, -{units}, {units})
  WHERE movement_no = {movement} AND sku_id = {sku} AND location_id IN ({location}, {to});
 
@@ -41,13 +42,13 @@ UPDATE movement_transfer FORCE INDEX (PRIMARY)
  WHERE {of_arrival};
 
 -- name: promise_slots
--- Slots that have units of a promise that no order has.
+-- Slots that have units of a promise which no order has.
 SELECT slot, available FROM stock_slot FORCE INDEX (PRIMARY)
  WHERE sku_id = {sku} AND location_id = {location} AND available > 0 ORDER BY slot;
 
 -- name: slots_raise
--- With slots_lower: locks every slot of a location and changes it, so that a reservation there comes before or behind,
--- through whatever node.
+-- With slots_lower: locks and changes every slot of a location. So a reservation there is ordered before or after this
+-- transaction, on whichever node it runs.
 UPDATE stock_slot FORCE INDEX (PRIMARY) SET available = available + 1
  WHERE sku_id = {sku} AND location_id = {location};
 
@@ -56,7 +57,7 @@ UPDATE stock_slot FORCE INDEX (PRIMARY) SET available = available - 1
  WHERE sku_id = {sku} AND location_id = {location};
 
 -- name: promise_unwaited
--- Guard behind the locks of all slots: nobody waits.
+-- Guard, after all slots are locked: no order waits.
 UPDATE promise FORCE INDEX (PRIMARY) SET n = n + 1
  WHERE sku_id = {sku} AND location_id = {location}
    AND NOT EXISTS (SELECT 1 FROM waiting_line w FORCE INDEX (line)

@@ -7,15 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* LOCK_MS: a lock that was met is asked for again, without a wait. CONFLICT_MS: conflicts are over in a moment, unless
- * rows contradict each other. ERROR_MS: what the database refuses, it refuses until somebody mends it. FORGET_MS: after
- * so long a failure is a new one. */
+/* LOCK_MS: until a try that met a lock is repeated, then without a wait. CONFLICT_MS: a conflict is over in a moment,
+ * unless rows contradict each other. ERROR_MS: an error of the database stays until an operator mends it. FORGET_MS: a
+ * failure after this time counts as a new one. */
 enum { LOCK_MS = 200, CONFLICT_MS = 500, CONFLICTS = 20, ERROR_MS = 10000, FORGET_MS = 60000, WAIT_S = 1 };
 
 struct deferral {
 	struct giving giving;
 	int64_t       until_ms, failed_ms; /* clock_ms */
-	unsigned      conflicts;           /* one behind the other */
+	unsigned      conflicts;           /* conflicts in a row */
 	bool          locked, told;
 };
 

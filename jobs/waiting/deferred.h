@@ -1,5 +1,5 @@
-/* deferred.h - units that could not be given to the queue: which sku at which locations failed, and until when it is
- * left alone. The chores go on with the others meanwhile. The log names each once. Background threads, each with a list
+/* deferred.h - units that could not be given to the queue: which sku and locations failed, and until when they are left
+ * alone. The chores go on with the others meanwhile. Each failure is logged once. Background threads, each with a list
  * of its own. */
 #ifndef JOBS_DEFERRED_H
 #define JOBS_DEFERRED_H
@@ -7,8 +7,8 @@
 #include "engine/catalogue.h"
 #include "engine/db/db.h"
 
-/* One thing to be given: a sku, the location of the queue, the location of the units; and of an arrival its
- * movement, otherwise 0. */
+/* The key of a failure: a sku, the location of the queue, the location of the units; and for an arrival its movement,
+ * otherwise 0. */
 struct giving {
 	uint64_t movement_no;
 	uint32_t sku_id, from_id, to_id;
@@ -16,19 +16,19 @@ struct giving {
 
 struct deferral;
 
-/* Zero-initialised it is empty. */
+/* Zero-initialised is empty. */
 struct deferred {
 	struct deferral *list;
 	size_t           count, max;
 };
 void deferred_fini(struct deferred *d);
 
-/* True: it is not its time yet. */
+/* True: it must still be left alone. */
 bool deferred_is(const struct deferred *d, const struct giving *g);
-/* Before a try: the session waits a second for a lock, but for one that was met before not at all. */
+/* Call it before a try. The session waits a second for a lock, but not at all if the last try met a lock. */
 enum db_result deferred_begin(const struct deferred *d, struct db *db, const struct giving *g) MUST_CHECK;
-/* Behind a try. DB_OK: the chore goes on; what failed is deferred, a conflict after some tries. Otherwise the
- * connection is gone, and so says the result. `chore`: for the log; NULL: nothing is logged. */
+/* Call it after a try. DB_OK: the chore goes on; a failure is deferred, a conflict only after some tries. Any other
+ * result: the connection is gone. `chore`: its name for the log; NULL: nothing is logged. */
 enum db_result deferred_end(struct deferred *d, struct db *db, struct catalogue *c, const struct giving *g,
                             const char *chore, enum db_result result) MUST_CHECK;
 

@@ -37,7 +37,7 @@ void handout_done(struct handout *h, bool committed)
 	                                              : h->orders_max;
 }
 
-/* ---- read and decided */
+/* ---- reading and deciding */
 
 static int id_order(const void *a, const void *b)
 {
@@ -101,8 +101,8 @@ static void lapsed_add(struct handout *h, struct reservation *r)
 	h->lapsed[h->lapsed_count++] = r;
 }
 
-/* Gives units in queue order; the orders that get none stay as they are. is_free: of each that was read, no other
- * transaction has locked it. */
+/* Gives units in queue order; the orders that get none stay as they are. is_free: for each order that was read, whether
+ * no other transaction has locked it. */
 static void decide(struct handout *h, const struct reservation_reader *in, const bool *is_free)
 {
 	int64_t left = h->units;
@@ -116,7 +116,7 @@ static void decide(struct handout *h, const struct reservation_reader *in, const
 		int64_t                qty = line ? units_at(line, p) : 0;
 
 		if (qty < 1 || !reservation_is_live((*at)->state))
-			continue; /* it has left the queue since */
+			continue; /* the line has left the queue since */
 		qty = qty < left ? qty : left;
 		if (reservation_reads(*at) != EXPIRED)
 			left -= qty;
@@ -158,13 +158,13 @@ static void position_read(void *arg, const struct db_row *row)
 	h->front[h->front_count++] = (struct position){(uint64_t)db_int(row, 0), db_int(row, 1), qty_read(row, 2)};
 }
 
-/* The front of the queue; its ids are added to those of all. */
+/* Reads the front of the queue, and adds its ids to those of all. */
 static enum db_result front_find(struct db *db, struct handout *h, struct values *all)
 {
 	struct fill    fill = {.sku = h->sku_id, .location = h->from_id};
 	enum db_result result;
 
-	assert(h->units > 0); /* what has none is not handed out: is_left_out, front_serve */
+	assert(h->units > 0); /* is_left_out and front_serve make sure of it */
 	h->orders_max = h->orders_max ? h->orders_max : HANDOUT_FIRST;
 	fill.limit = h->units < (int64_t)h->orders_max ? h->units : (int64_t)h->orders_max;
 	result = db_ask(db, WAITING_FRONT, &fill, position_read, h);
@@ -174,7 +174,7 @@ static enum db_result front_find(struct db *db, struct handout *h, struct values
 	return result;
 }
 
-/* DB_ERROR: there is no such location, by damage. */
+/* DB_ERROR: the location does not exist, so the data is damaged. */
 static enum db_result to_find(struct db *db, struct catalogue *c, struct handout *h)
 {
 	enum db_result result = catalogue_location_by_id(c, h->to_id) ? DB_OK : past_locations(db, c);
@@ -219,7 +219,7 @@ enum db_result handout_read(struct db *db, struct catalogue *c, struct handout *
 	return handouts_read(db, c, h, 1);
 }
 
-/* ---- written */
+/* ---- writing */
 
 static void slots_reserve(struct txn *t, const struct handout *h, struct values *rows)
 {
@@ -266,7 +266,7 @@ void handouts_write(struct txn *t, const struct handout *list, size_t count, enu
 	for (size_t i = 0; i < count; i++)
 		relocations_add(&all, list[i].list, list[i].count);
 	relocations_sort(&all);
-	assert(all.count > 0); /* one of the list has a count */
+	assert(all.count > 0); /* at least one handout of the list has a count */
 	relocations_orders(t, &all, &rows);
 	for (size_t i = 0; i < count; i++)
 		if (list[i].count > 0)

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* PART: reservations of a step of the walk. SPARE: orders more than are needed, for those that change meanwhile, of all
- * wants together; KEPT_MAX: orders that are kept of one at most. LOOKS: picks that have too little, one behind
- * the other, before anybody is told: an order may have been on its way; LOOKS_PASSED: where orders were passed over.
- * PAUSE_US: ahead of the second one, twice as long ahead of each further one. */
+/* PART: reservations in a step of the walk. SPARE: orders more than are needed, of all wants together, because some
+ * change meanwhile. KEPT_MAX: orders that are kept of one want at most. LOOKS: picks in a row that find too little
+ * before the caller is told, because an order may have been in transit; LOOKS_PASSED: the same if orders were skipped.
+ * PAUSE_US: before the second pick, twice as long before each further one. */
 enum {
 	PART = 5000,
 	SPARE = 200,
@@ -45,7 +45,8 @@ void loss_pick_fini(struct loss_pick *p)
 	*p = (struct loss_pick){0};
 }
 
-/* What is to go of each line; none where a line is short that takes no promised units, or has too few of them. */
+/* Sets the wants: the units that orders must lose, for each line. There are none if a line is short that takes no
+ * promised units, or that has too few of them. */
 bool loss_pick_begin(struct loss_pick *p, const struct op *op)
 {
 	const struct losses *losses = op->losses;
@@ -89,7 +90,7 @@ void loss_pick_give(struct loss_pick *p, struct op *movement)
 	op_renew(movement);
 }
 
-/* From the end of the queue on. */
+/* Orders by position in the queue, the last one first. */
 static int queue_end_order(bool held, int64_t since, uint64_t id, bool other_held, int64_t other_since,
                            uint64_t other_id)
 {
@@ -116,7 +117,7 @@ static int want_order(const void *a, const void *b)
 	return (x->location_id > y->location_id) - (x->location_id < y->location_id);
 }
 
-/* Keeps those who would lose units, and some more; returns how many the former are. */
+/* Keeps the orders that would lose units, and `spare` more. Returns the number without the spare ones. */
 static size_t want_cut(struct loss_want *want, size_t spare)
 {
 	int64_t units = 0;
@@ -186,7 +187,7 @@ static enum db_result part_run(struct db *db, struct loss_pick *p, size_t spare)
 	return DB_OK;
 }
 
-/* ---- what was found */
+/* ---- reading the orders found */
 
 static int64_t since_of(const struct reservation *r)
 {
@@ -204,8 +205,9 @@ static int loser_order(const void *a, const void *b)
 	                       y->reservation_id);
 }
 
-/* The orders that may lose units. Where they would lose more lines than a movement takes, as many as tell so are
- * enough: from the end of the queue on, spares among them. Thousands of large orders are not read to be refused. */
+/* Lists the orders that may lose units. If they would lose more lines than a movement may have, the list stops where
+ * that is certain, counted from the end of the queue and spares included. So thousands of large orders are not read
+ * only to be refused. */
 static void losers_list(struct loss_pick *p, size_t spare, struct values *ids)
 {
 	struct may_lose *all;
@@ -229,8 +231,8 @@ static void losers_list(struct loss_pick *p, size_t spare, struct values *ids)
 	free(all);
 }
 
-/* The orders as they are by now. Those that have ended or were claimed since the walk are missed: a replacement, say,
- * has the units now, and the walk may have passed its position. */
+/* Reads the orders again. Those that have ended or were claimed since the walk count as missed: for example a
+ * replacement has the units now, and the walk may have passed its position. */
 static enum db_result losers_read(struct db *db, struct catalogue *c, struct loss_pick *p, size_t spare)
 {
 	struct reservation_reader in = {.catalogue = c};

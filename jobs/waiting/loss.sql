@@ -1,9 +1,9 @@
--- Orders that may lose units, found by a walk over all live ones: there is no index by sku, which every order would pay
--- for.
+-- Finds the orders that may lose units, by a walk over all live ones. There is no index by sku, because every order
+-- would pay for it.
 
 -- piece: loss_part
--- The columns and units of a part of the walk behind ({after_at}, {after_id}), whether it has such units or not: a row
--- for each line of {rows}, or one. Rows: (sku, location).
+-- A part of the walk, behind ({after_at}, {after_id}): the reservations, whether they have such units or not. There is
+-- one row per line that the reservation has among {rows}, or one row with NULLs if it has none. Rows: (sku, location).
 SELECT p.due_at, p.reservation_id, p.since, l.sku_id, l.location_id, l.qty FROM (
   SELECT r.reservation_id, r.due_at,
          COALESCE(e.waits_since, IF(r.state = {held}, r.created_at, r.confirmed_at)) AS since
@@ -25,7 +25,7 @@ SELECT p.due_at, p.reservation_id, p.since, l.sku_id, l.location_id, l.qty FROM 
 {loss_part_end};
 
 -- name: losers_walk_aside
--- Those in {state} that are put aside: they are not to be shipped yet, or some of their lines wait.
+-- Reservations in {state} that are put aside: they are not to be shipped yet, or some of their lines wait.
 {loss_part}
    WHERE r.state = {state} AND {is_put_aside}
 {loss_part_end};

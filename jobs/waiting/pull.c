@@ -1,6 +1,7 @@
-/* pull.c - see pull.h. What becomes free becomes available as ever, so no writer that frees units knows of the
- * queue. The lanes sell none of it meanwhile (stock_waited): it lies there until this chore has given it to the queue,
- * or no order waits any more. Several services do so side by side: what was written since it was read is read anew. */
+/* pull.c - see pull.h. Units that are freed become available as usual, so the writer that frees them needs to know
+ * nothing of the queue. The lanes do not sell them (stock_waited) until this chore has given them to the queue, or no
+ * order waits any more. Several services may do this at once: if a row has changed since it was read, the service reads
+ * again. */
 #include "jobs/waiting/pull.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
@@ -11,21 +12,21 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define CHORE "line" /* its name in the log */
+#define CHORE "line" /* the name in the log */
 
-/* PAUSE_MS: between two walks over the sums of promises; NEXT_MS: between two parts of one. REST_MS: where no location
- * has a queue. TURN_MS: after so long the other chores have their turn. */
+/* PAUSE_MS: between two walks over the sums of promises. NEXT_MS: between two parts of one walk. REST_MS: between two
+ * looks if no location has a queue. TURN_MS: after this time the other chores get a turn. */
 enum { PAUSE_MS = 200, NEXT_MS = 20, REST_MS = 1000, TURN_MS = 200, PART = 5000, FOUND_MAX = 100, BLOCKED_US = 10000 };
 
 struct pull {
 	struct catalogue *catalogue;
 	struct values     queues;  /* (location, location of its queue) */
 	int64_t           version; /* of the queues; -1: they were not read */
-	int64_t           from_id; /* the sku up to which the walk has come */
+	int64_t           from_id; /* the sku that the walk has reached */
 	bool              left;    /* this walk has left units for which an order waits */
 	bool              blocked; /* this turn has met an order that is locked */
 	struct deferred   deferred;
-	struct handout    handout; /* of one sku after another; keeps how many orders go together */
+	struct handout    handout; /* for one sku after another; remembers how many orders go together */
 };
 
 /* Units of one sku that lie at one location, and the location of its queue. */
@@ -87,7 +88,7 @@ static void slot_read(void *arg, const struct db_row *row)
 	s->handout->units += qty;
 }
 
-/* Takes the units that are given from these slots, one after the other. */
+/* Takes the units to be given from these slots, one slot after the other. */
 static void slots_take(struct shares *slots, int64_t given)
 {
 	size_t kept = 0;
@@ -119,8 +120,8 @@ static enum db_result given_write(struct db *db, struct handout *h, struct share
 	return result;
 }
 
-/* An order that is locked for a moment holds up those behind it. Later its units are kept for it, and they get theirs.
- * A turn waits so once. */
+/* A locked order blocks the queue for BLOCKED_US, once in a turn. After that its units are set aside and the next
+ * orders are served. */
 static enum db_result front_read(struct pull *p, struct db *db)
 {
 	struct handout *h = &p->handout;
@@ -169,7 +170,7 @@ static enum db_result front_serve(struct pull *p, struct db *db, const struct fo
 
 /* ---- the walk */
 
-/* All that there is to give, or what the time has room for. What fails does not stop those behind it. */
+/* Gives all units that it can within the time. A failure does not stop the skus behind it. */
 static enum db_result one_serve(struct pull *p, struct db *db, const struct found *f, int64_t until_ms)
 {
 	struct giving  giving = {.sku_id = f->sku_id, .from_id = f->queue_id, .to_id = f->location_id};
@@ -188,8 +189,8 @@ static enum db_result one_serve(struct pull *p, struct db *db, const struct foun
 	return deferred_end(&p->deferred, db, p->catalogue, &giving, CHORE, result);
 }
 
-/* What rests on a kind is written by a writer that has entered ahead of it. *from_id: the sku up to which all had their
- * turn, where the time was too short for all, or more than FOUND_MAX were there. */
+/* Serves the skus that were found. The writer has entered before it relies on a kind of a location. *from_id: the last
+ * sku that had its turn, if the time was too short for all, or if there were more than FOUND_MAX. */
 static enum db_result found_serve(struct pull *p, struct db *db, const struct founds *found, int64_t until_ms,
                                   int64_t *from_id)
 {
@@ -202,7 +203,7 @@ static enum db_result found_serve(struct pull *p, struct db *db, const struct fo
 	for (; result == DB_OK && i < found->count && version == p->version && clock_ms() < until_ms; i++)
 		result = one_serve(p, db, &found->list[i], until_ms);
 	if (version != p->version) {
-		*from_id = p->from_id; /* a location has changed: once more, in a moment */
+		*from_id = p->from_id; /* a location has changed: read again in a moment */
 		p->left = true;
 	} else if (i < found->count || found->count == FOUND_MAX) {
 		*from_id = i ? found->list[i - 1].sku_id : p->from_id;

@@ -1,7 +1,7 @@
 -- Units that become available at a location with waits_at go to the queue there.
 
 -- name: pull_version
--- Another number where a location got another kind or another queue.
+-- Changes if a location got another kind or another queue.
 SELECT n FROM location_kinds WHERE one = 1;
 
 -- name: pull_queues
@@ -9,13 +9,13 @@ SELECT n FROM location_kinds WHERE one = 1;
 SELECT location_id, waits_at FROM location WHERE waits_at > 0 AND kind = {stock};
 
 -- name: pull_ahead
--- The end of a part of the walk over the sums of promises, from sku {from_id} on: a sku behind {offset} of them. No
--- row: the part is the last one.
+-- The end of a part of the walk over the sums of promises that begins behind sku {from_id}: a sku {offset} further on.
+-- No row: this is the last part.
 SELECT sku_id FROM promise FORCE INDEX (PRIMARY) WHERE sku_id > {from_id} ORDER BY sku_id LIMIT 1 OFFSET {offset};
 
 -- name: pull_find
--- Skus behind {from_id} up to {until_id} for which an order waits while a location of its queue has some. Rows:
--- (location, location of its queue).
+-- Skus behind {from_id} up to {until_id} for which an order waits while a location of its queue has units available.
+-- Rows: (location, location of its queue).
 WITH seller(location_id, waits_at) AS (VALUES {rows})
 SELECT p.sku_id, seller.location_id, p.location_id
   FROM promise p FORCE INDEX (PRIMARY) STRAIGHT_JOIN seller ON seller.waits_at = p.location_id
@@ -27,6 +27,6 @@ SELECT p.sku_id, seller.location_id, p.location_id
  ORDER BY p.sku_id LIMIT {limit};
 
 -- name: pull_slots
--- Slots of {sku} at {location} that have some.
+-- Slots of {sku} at {location} that have units available.
 SELECT slot, available FROM stock_slot FORCE INDEX (PRIMARY)
  WHERE sku_id = {sku} AND location_id = {location} AND available > 0 ORDER BY slot;

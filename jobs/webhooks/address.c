@@ -1,5 +1,5 @@
-/* address.c - see address.h. All addresses are compared as 16 bytes; IPv4 stands in them as RFC 4291 2.5.5.2 maps it.
- */
+/* address.c - see address.h. All addresses are compared as 16 bytes; an IPv4 address is mapped as in RFC 4291
+ * 2.5.5.2. */
 #include "jobs/webhooks/address.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
@@ -77,7 +77,7 @@ static bool holds_ipv4(const unsigned char *bytes)
 	return bits_equal(bytes, mapped, MAPPED_BITS) || bits_equal(bytes, nat64, MAPPED_BITS);
 }
 
-/* What is wrong with the text; NULL: nothing. */
+/* Returns what is wrong with the text; NULL: nothing. */
 static const char *range_read(struct address_range *r, const char *text, size_t len)
 {
 	char address[CIDR_MAX], *slash;
@@ -129,7 +129,7 @@ void address_ranges_fini(struct address_ranges *r)
 
 static bool in_range(const unsigned char *bytes, const struct address_range *r)
 {
-	/* "::/0" is every IPv6 address, and IPv4 is none of them. */
+	/* "::/0" is every IPv6 address, and no IPv4 address. */
 	return bits_equal(bytes, r->bytes, r->bits) &&
 	       (r->bits >= MAPPED_BITS || !bits_equal(bytes, mapped, MAPPED_BITS));
 }
@@ -163,8 +163,8 @@ static bool bytes_of(unsigned char bytes[16], const struct sockaddr *a)
 	return true;
 }
 
-/* The kernel leaves for an own address from that very address. A list of the interfaces would take netlink, which the
- * unit of systemd keeps closed. */
+/* The kernel takes an address of this machine as the source of a packet to that same address. A list of the interfaces
+ * would take netlink, which the systemd unit forbids. */
 static bool bytes_own(const unsigned char bytes[16])
 {
 	struct sockaddr_storage to = {0}, from = {0};

@@ -1,8 +1,9 @@
 /* address.h - which addresses of a network a webhook may reach.
  *
- * Refused are the special ones (IANA's registries of special-purpose addresses, RFC 6890 and later), one of Azure's
- * that stands in none, and every address of this machine. An allowed range is exempt, and plain http goes to allowed
- * ranges alone. An IPv4 address inside an IPv6 one (::ffff:0:0/96, and 64:ff9b::/96 of NAT64) is judged as IPv4. */
+ * These addresses are refused: the special ones (IANA's registries of special-purpose addresses, RFC 6890 and later),
+ * one of Azure's that is in no registry, and every address of this machine. An allowed range is exempt, and plain http
+ * goes to allowed ranges only. An IPv4 address inside an IPv6 one (::ffff:0:0/96, and 64:ff9b::/96 of NAT64) is judged
+ * as IPv4. */
 #ifndef ADDRESS_H
 #define ADDRESS_H
 
@@ -20,15 +21,15 @@ struct address_ranges {
 	size_t                count, max;
 };
 
-/* Adds "10.0.0.0/8" or several ranges, divided by commas. Strict: each with its length, nothing set behind the length,
- * IPv4 as such. False: `why` names the one that is wrong, and the ranges before it are added. */
+/* Adds "10.0.0.0/8" or several ranges, divided by commas. Strict: each range has a length, no bits are set behind it,
+ * and IPv4 is written as IPv4. False: `why` names the wrong range, and the ranges before it are added. */
 bool address_ranges_add(struct address_ranges *to, const char *cidrs, char *why, size_t why_size) MUST_CHECK;
 void address_ranges_fini(struct address_ranges *r);
 
-/* Why nothing may be sent to this address, in words; NULL: it may. plain: by http. Any thread. */
+/* Says why nothing may be sent to this address, in words; NULL: sending is allowed. plain: over http. Any thread. */
 const char *address_refused(const struct sockaddr *to, const struct address_ranges *allowed, bool plain);
-/* An address of this machine, for tests: address_refused asks for special addresses first. Asks the kernel for the way
- * there, and sends nothing. */
+/* Whether the address is one of this machine, for tests: address_refused asks for special addresses first. Asks the
+ * kernel for the route, and sends nothing. */
 bool address_is_own(const struct sockaddr *a);
 /* An IPv4 or IPv6 address in its usual form, as inet_pton takes it. */
 bool address_parse(struct sockaddr_storage *to, const char *text) MUST_CHECK;

@@ -1,4 +1,4 @@
-/* attempts.c - see attempts.h. An attempt is written once, when it ends, and told as it was written. */
+/* attempts.c - see attempts.h. An attempt becomes JSON once, when it ends. */
 #include "jobs/webhooks/attempts.h"
 #include "engine/base/memory.h"
 

@@ -1,5 +1,5 @@
-/* attempts.h - the last attempts of one webhook, in the memory of who serves it. Zero-initialised is empty. One thread.
- */
+/* attempts.h - the last attempts of one webhook, in the memory of its deliverer. Zero-initialised is empty. One
+ * thread. */
 #ifndef ATTEMPTS_H
 #define ATTEMPTS_H
 
@@ -12,7 +12,7 @@ struct attempts {
 	size_t oldest, count, bytes;
 };
 
-/* The end of an attempt. The oldest ones go until all take bytes_max at most, but for this one. */
+/* Adds an attempt that has ended. The oldest ones are dropped until all take bytes_max at most; the new one stays. */
 void attempts_add(struct attempts *a, const char *event_id, const char *type, const struct posted *p, size_t bytes_max);
 /* Adds an array of JSON, the newest first. */
 void attempts_write(const struct attempts *a, struct text *to);

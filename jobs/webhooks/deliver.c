@@ -1,5 +1,5 @@
-/* deliver.c - see deliver.h. One loop: claims, looks after its rows, reads one page for one webhook, begins attempts,
- * and lets the sender work until one has ended or something is due. */
+/* deliver.c - see deliver.h. One loop: it claims webhooks, renews and reads its rows, reads one page for one webhook,
+ * begins attempts, and lets the sender work until an attempt has ended or something is due. */
 #include "jobs/webhooks/deliver.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* CLAIMS: webhooks taken at first, so that several deliverers get some each; CLAIMS_MAX: in one statement, where there
- * are many. A lease is renewed at a third of it. */
+/* CLAIMS: webhooks in the first claim, so that several deliverers get some each. CLAIMS_MAX: webhooks in one claim, if
+ * there are many. A lease is renewed after a third of its time. */
 enum {
 	CLAIM_MS = 500,
 	CLAIMS = 8,
@@ -24,7 +24,7 @@ enum {
 	LOOK_MS = 100,
 	WATCH_MS = 500,
 	SAVE_MS = 1000,
-	LIST_MS = 1500, /* and a look: attempts are 2 s old at most */
+	LIST_MS = 1500, /* plus one look: a list of attempts is 2 s old at most */
 	REREAD_MS = 5000,
 	FAILED_MS = 500,
 	CLOSE_MS = 300,
@@ -36,25 +36,25 @@ struct deliverer {
 	const struct work *work;
 	struct db         *db;
 	struct sender     *sender;
-	struct feed       *feed;    /* of all hooks, so that what it has read ahead is there once */
+	struct feed       *feed;    /* one for all hooks, so that events read ahead are kept once */
 	int64_t            task_id; /* drawn by chance */
 	struct hook      **hooks;
 	size_t             count, max;
-	struct values      sealed;          /* secrets that do not open here, as they are kept; never none */
-	int64_t            paused;          /* 1: the job is; no attempt begins */
-	bool               claims;          /* the last claim has taken something */
-	int64_t            claims_max;      /* so many are taken the next time */
+	struct values      sealed;          /* sealed secrets that do not open here; the first is "" */
+	int64_t            paused;          /* 1: the job is paused, and no attempt begins */
+	bool               claims;          /* the last claim has taken webhooks */
+	int64_t            claims_max;      /* webhooks that the next claim takes at most */
 	size_t             turn;            /* the hook that reads next */
 	struct text        body;            /* of the attempt that is being begun */
-	int64_t            leased_until_ms; /* clock_ms: nothing is begun behind it, a tenth before the lease ends */
-	int64_t            claim_ms, look_ms, watch_ms, renew_ms, reread_ms, counted_ms; /* when each is due */
-	int64_t            since_ms; /* when the database last answered well */
+	int64_t            leased_until_ms; /* clock_ms: no attempt begins later, a tenth before the lease ends */
+	int64_t            claim_ms, look_ms, watch_ms, renew_ms, reread_ms, counted_ms; /* clock_ms when each is due */
+	int64_t            since_ms; /* when the database last answered without an error */
 	int                status;
 };
 
 /* ---- rows of the database */
 
-/* Writes the attempts down, for whoever asks for them. */
+/* Writes the list of attempts into the row, for clients that ask for it. */
 static enum db_result attempts_save(struct deliverer *d, struct hook *h)
 {
 	struct text    list = {0};
@@ -74,7 +74,7 @@ static enum db_result attempts_save(struct deliverer *d, struct hook *h)
 	return result;
 }
 
-/* Writes how far the hook has come into its row, unless another deliverer has that row by now. */
+/* Writes how far the hook has come into its row, unless another deliverer has the row now. */
 static enum db_result hook_save(struct deliverer *d, struct hook *h, int64_t now_ms)
 {
 	int64_t               due_ms = now_ms, oldest_at = hook_oldest(h);
@@ -116,20 +116,20 @@ static enum db_result hook_save(struct deliverer *d, struct hook *h, int64_t now
 	return attempts_save(d, h);
 }
 
-/* Of a row that was claimed anew, or is another one of the same id, what was known is void. */
+/* False if the row was claimed again since, or is a new webhook with the same id: the hook's knowledge is void then. */
 static bool is_of(const struct hook *h, const struct webhook *row)
 {
 	return !h->left && h->webhook.mark == row->mark && h->webhook.version == row->version &&
 	       strcmp(h->webhook.webhook_id, row->webhook_id) == 0;
 }
 
-/* A webhook whose secret does not open here is for a process with another key. */
+/* Leaves the webhook to a process with another key: its secret does not open here. */
 static enum db_result row_pass(struct deliverer *d, struct webhook *row)
 {
 	log_event(LOG_ERROR, "webhook_sealed", "webhook=%s hint=\"--webhooks-key is not the key of its secret\"",
 	          row->webhook_id);
 	values_row(&d->sealed, V_TEXT(row->secrets[0]));
-	row->secrets[0] = NULL; /* the list has it */
+	row->secrets[0] = NULL; /* owned by the list now */
 	return db_ask(d->db, WEBHOOK_PASS,
 	              &(struct fill){.webhook = row->webhook_id, .mark = row->mark, .task = d->task_id}, NULL, NULL);
 }
@@ -153,7 +153,7 @@ static enum db_result row_again(struct deliverer *d, struct hook *h, struct webh
 	return row->asked && clock_ms() - h->listed_ms >= LIST_MS ? attempts_save(d, h) : DB_OK;
 }
 
-/* A webhook that was enabled comes back with another version. */
+/* Keeps the attempts of a webhook that was enabled, which comes back with another version. */
 static void attempts_inherit(struct deliverer *d, struct hook *h)
 {
 	for (size_t i = 0; i < d->count; i++) {
@@ -201,7 +201,8 @@ static bool row_is_there(const struct webhooks *rows, const struct hook *h)
 	return false;
 }
 
-/* Reads the rows of this deliverer: ends hooks whose webhook is gone, off or taken over, begins those just claimed. */
+/* Reads the rows of this deliverer. Ends the hooks that have no row any more (deleted, off or taken over), and begins
+ * hooks for new rows. */
 static enum db_result rows_watch(struct deliverer *d)
 {
 	struct webhooks rows = {0};
@@ -218,7 +219,7 @@ static enum db_result rows_watch(struct deliverer *d)
 	return result;
 }
 
-/* Where a claim was full there may be more. */
+/* A claim that got all it asked for is repeated at once, because there may be more. */
 static enum db_result rows_claim(struct deliverer *d)
 {
 	enum db_result result = db_ask(
@@ -287,9 +288,7 @@ static enum db_result feed_watch(struct deliverer *d)
 	return result;
 }
 
-/* Hooks whose place this database does not have are of another past: their rows, as they are in this one, are read
- * anew.
- */
+/* Ends the hooks with a place that this database does not know, because it was restored. Their rows are read again. */
 static enum db_result hooks_prove(struct deliverer *d)
 {
 	static const struct event_filter all = {.all = true};
@@ -323,8 +322,8 @@ static void is_mine_read(void *arg, const struct db_row *row)
 	*(bool *)arg = db_int(row, 0) != 0;
 }
 
-/* Whether the row is still as it was claimed, asked after events were read: what happened after a deletion goes to
- * nobody. */
+/* Asks whether the row is still as it was claimed. This comes after the events were read, so no event that happened
+ * after a deletion is delivered. */
 static enum db_result hook_is_mine(struct deliverer *d, const struct hook *h, bool *is)
 {
 	*is = false;
@@ -356,15 +355,15 @@ static enum db_result hook_read(struct deliverer *d, struct hook *h, unsigned wa
 		h->read_ms = now_ms + WATCH_MS;
 	else if (result == DB_OK && hook_is_fresh(h))
 		h->state = WEBHOOK_CURSOR_EXPIRED;
-	else if (result == DB_OK) /* its row may stand at a place that is there */
+	else if (result == DB_OK) /* the place in the row may be a good one */
 		h->left = true;
 	else
-		h->read_ms = now_ms + FAILED_MS; /* the others go on */
+		h->read_ms = now_ms + FAILED_MS; /* the other hooks go on */
 	feed_page_fini(&page);
 	return h->left ? hooks_prove(d) : result;
 }
 
-/* One page, for the next one in turn: meanwhile nothing is sent. */
+/* Reads one page, for the next hook in turn. Nothing is sent meanwhile. */
 static enum db_result hooks_read(struct deliverer *d, int64_t now_ms)
 {
 	size_t bytes = bytes_left(d);
@@ -392,7 +391,7 @@ static enum db_result connect(struct deliverer *d)
 	return db_connected(d->db) ? DB_OK : DB_AWAY;
 }
 
-/* All that the database is asked in one turn. */
+/* Does all that needs the database in one turn. */
 static enum db_result turn_ask(struct deliverer *d, int64_t now_ms)
 {
 	enum db_result result = db_connected(d->db) ? DB_OK : connect(d);
@@ -427,7 +426,7 @@ static void posted_take(struct deliverer *d, int wait_ms)
 		hook_sent(&done[i], ATTEMPTS_BYTES / d->count, now_ms);
 }
 
-/* Frees hooks that were left. True: a page can be read at once. */
+/* Frees hooks that have left. True: a page can be read at once. */
 static bool hooks_clean(struct deliverer *d, int64_t now_ms)
 {
 	size_t bytes = bytes_left(d);
@@ -478,7 +477,7 @@ static void counts_leave(struct deliverer *d)
 		census_leave(d->db);
 }
 
-/* Lets what is under way end, saves, and gives the rows back. */
+/* Lets running attempts end, saves, and gives the rows back. */
 static void deliverer_close(struct deliverer *d)
 {
 	int64_t until_ms = clock_ms() + CLOSE_MS;
@@ -494,7 +493,7 @@ static void deliverer_close(struct deliverer *d)
 		log_event(LOG_WARN, "job_failed", "job=deliver why=%s", db_error(d->db));
 }
 
-/* What the database said goes into the log; a worker that was to end when nothing is there gives up after a while. */
+/* Logs the database's error. True: a worker that runs only once gives up, after UNAVAILABLE_MS without an answer. */
 static bool trouble_judge(struct deliverer *d, enum db_result result)
 {
 	if (result == DB_RETRY || result == DB_LOCKED)
@@ -509,7 +508,7 @@ static bool trouble_judge(struct deliverer *d, enum db_result result)
 
 static void deliverer_loop(struct deliverer *d)
 {
-	int64_t again_ms = 0; /* clock_ms: the database is not asked before */
+	int64_t again_ms = 0; /* clock_ms: no question to the database before */
 
 	while (!db_other_schema(d->db) && !stop_wait(d->work->stop, 0)) {
 		enum db_result result = DB_AWAY;
@@ -545,7 +544,7 @@ int deliver_run(struct db *db, const struct work *work)
 	deliverer_close(&d);
 	sender_free(d.sender);
 	for (size_t i = 0; i < d.count; i++) {
-		d.hooks[i]->flying = 0; /* what was broken off */
+		d.hooks[i]->flying = 0; /* the attempts were broken off */
 		hook_free(d.hooks[i]);
 	}
 	free(d.hooks);

@@ -1,6 +1,6 @@
-/* hook.c - see hook.h. Each event has a schedule of its own, so that one that the receiver does not take holds up only
- * those that wait for it. Where attempts fail one after the other, whatever their events are, the whole webhook
- * pauses by the same schedule: a receiver that is down is not tried with a thousand events. */
+/* hook.c - see hook.h. Each event has a schedule of its own, so an event that the receiver refuses blocks only the
+ * events that wait for it. If attempts fail in a row, whatever their events are, the whole webhook pauses by the same
+ * schedule: a receiver that is down does not get a thousand events. */
 #include "jobs/webhooks/hook.h"
 #include "engine/base/clock.h"
 #include "engine/base/counters.h"
@@ -18,10 +18,10 @@
 enum { PROBES = 8, JITTER_PERCENT = 10, RETRY_MIN_MS = 1000 };
 #define HOUR_MS      INT64_C(3600000)
 #define GIVE_UP_MS   (5 * 24 * HOUR_MS)
-#define PAUSE_MAX_MS (27 * HOUR_MS) /* the longest of the schedule, and its chance */
+#define PAUSE_MAX_MS (27 * HOUR_MS) /* the longest step, and its jitter */
 
 struct hook_event {
-	char           id[EVENT_ID_SIZE]; /* empty: it was met */
+	char           id[EVENT_ID_SIZE]; /* empty: its event was read */
 	struct failing failing;
 	bool           delivered;
 };
@@ -40,7 +40,7 @@ static void known_add(struct hook *h, const char *id, size_t len, const struct f
 	memcpy(k->id, id, len);
 }
 
-/* The row keeps the schedule of the oldest event that fails, and what was delivered ahead of it within a window. */
+/* Reads from the row the schedule of the oldest event that fails, and the events that were delivered ahead of it. */
 static void known_read(struct hook *h, const char *ahead, int64_t now_ms)
 {
 	const struct webhook *row = &h->webhook;
@@ -58,7 +58,7 @@ static void known_read(struct hook *h, const char *ahead, int64_t now_ms)
 	}
 }
 
-/* An event that was read: what is known of it belongs to the window from now on. */
+/* Moves what is known of an event that was just read into the window. */
 static void known_meet(struct hook *h, struct window_event *e)
 {
 	char id[EVENT_ID_SIZE];
@@ -77,7 +77,7 @@ static void known_meet(struct hook *h, struct window_event *e)
 	}
 }
 
-/* Gives the events back to the feed, in which they stand: a receiver that is down takes no memory. */
+/* Frees the events; the feed still has them. So a receiver that is down takes no memory. */
 static void events_forget(struct hook *h)
 {
 	struct hook_event   *behind = h->known;
@@ -210,7 +210,7 @@ void hook_take(struct hook *h, struct feed_page *page, size_t bytes, int64_t now
 		known_meet(h, e);
 	}
 	if (!h->unread)
-		h->known_count = 0; /* what was not met is not there any more */
+		h->known_count = 0; /* the rest of the known events are not in the log any more */
 	if (!h->unread || window_after(h->window, NULL))
 		h->oldest_at = TIME_NONE;
 }
@@ -256,7 +256,7 @@ void hook_send(struct hook *h, struct sender *s, struct text *body, int64_t now_
 		attempt_begin(h, e, s, body, now_ms);
 }
 
-/* The pause behind so many failures in a row: the schedule of Standard Webhooks 1.0, whose last step goes on. */
+/* The pause after this many failures in a row: the schedule of Standard Webhooks 1.0. Its last step is repeated. */
 static int64_t pause_of(unsigned failures)
 {
 	static const int64_t schedule_ms[] = {5000,         300000,       HOUR_MS / 2,  2 * HOUR_MS, 5 * HOUR_MS,
@@ -268,7 +268,8 @@ static int64_t pause_of(unsigned failures)
 	return ms + ms * (int64_t)(dice % (2 * JITTER_PERCENT * 10 + 1)) / 1000 - ms * JITTER_PERCENT / 100;
 }
 
-/* One failure more. asked_s: what the receiver asks for; -1: nothing. The last try comes when five days are over. */
+/* Counts a failure. asked_s: the pause that the receiver asks for; -1: none. The last try is made when five days are
+ * over. */
 static void failing_note(struct failing *f, int64_t asked_s, int64_t now_ms)
 {
 	int64_t pause_ms;
@@ -328,7 +329,7 @@ void hook_sent(const struct posted *p, size_t attempts_bytes, int64_t now_ms)
 		events_forget(h);
 }
 
-/* ---- what there is */
+/* ---- the state of the hook */
 
 const struct failing *hook_failing(const struct hook *h, char id[EVENT_ID_SIZE], int64_t *due_ms)
 {

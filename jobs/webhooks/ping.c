@@ -15,7 +15,7 @@
 enum { LOOK_MS = 100, PING_ID_SIZE = 40 };
 
 static struct ping {
-	bool           taken, begun; /* a place that somebody has; its thread is to be joined */
+	bool           taken, begun; /* taken: the place is in use; begun: its thread must be joined */
 	char           webhook_id[ID_MAX + 1];
 	pthread_t      thread;
 	struct op     *op;
@@ -26,7 +26,7 @@ static struct ping {
 	struct text    body;
 	struct posted  posted;
 } pings[PINGS];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of taken, webhook_id, begun and thread */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards taken, webhook_id, begun and thread */
 static _Atomic bool    stopping;
 
 /* ---- places */
@@ -53,7 +53,7 @@ struct ping *ping_take(const char *webhook_id)
 	return free_one;
 }
 
-/* Whoever begins the thread has the lock meanwhile: the operation may be back before that call is. */
+/* ping_begin holds the lock while it begins the thread, because the operation may be back before pthread_create is. */
 static void thread_join(struct ping *p)
 {
 	bool      begun;
@@ -99,7 +99,7 @@ static void body_write(struct ping *p, const char *by)
 	json_close_object(&w);
 }
 
-/* The secret of before may be sealed by a key that is gone: the others sign. */
+/* The earlier secrets may be sealed by a key that is gone: then the others sign. */
 static bool secrets_open(struct ping *p, const struct vault *v, const struct webhook *row)
 {
 	for (int i = 0; i < SECRETS; i++)

@@ -48,7 +48,7 @@ struct sender {
 	int                   wakes; /* sender_wake_by */
 };
 
-/* libcurl refuses none of these options; it may have no memory. */
+/* libcurl refuses none of these options, but it may run out of memory. */
 #define SET(easy, option, value)                                       \
 	do {                                                           \
 		if (curl_easy_setopt(easy, option, value) != CURLE_OK) \
@@ -61,11 +61,11 @@ static bool scheme_is(const char *url, const char *scheme)
 {
 	size_t len = strlen(scheme);
 
-	/* libcurl takes a third slash, too. */
+	/* libcurl accepts a third slash, too. */
 	return strncasecmp(url, scheme, len) == 0 && url[len] != '/';
 }
 
-/* What is wrong with a URL by itself; NULL: nothing, and `u` holds it. */
+/* Returns what is wrong with a URL by itself; NULL: nothing, and `u` holds it. */
 static const char *url_flaw(CURLU *u, const char *url, bool *plain)
 {
 	size_t len = strlen(url);
@@ -91,7 +91,7 @@ static const char *url_flaw(CURLU *u, const char *url, bool *plain)
 	return NULL;
 }
 
-/* Why a host that is an address may not be reached; NULL: it may, or it is a name. */
+/* Says why a host that is an address may not be reached; NULL: it may, or the host is a name. */
 static const char *host_flaw(CURLU *u, const struct address_ranges *allowed, bool plain)
 {
 	struct sockaddr_storage to;
@@ -151,7 +151,7 @@ bool webhook_url_valid(const char *url, const struct sender_options *o, const ch
 	return !*why;
 }
 
-/* ---- what libcurl asks */
+/* ---- callbacks of libcurl */
 
 static bool transfer_may(struct transfer *t, const struct sockaddr *to)
 {
@@ -183,8 +183,8 @@ static size_t part_came(size_t *got, size_t n)
 	return *got > ANSWER_MAX ? 0 : n;
 }
 
-/* Gets a line at a time, also of trailers: a head that came whole stays whole until the next one begins. A connection
- * that ends inside of a head is no error of libcurl's. */
+/* Gets one line at a time, also of trailers: a complete head stays complete until the next one begins. libcurl reports
+ * no error if the connection ends inside a head. */
 static size_t head_came(char *data, size_t one, size_t n, void *arg)
 {
 	static const char begins[] = "HTTP/";
@@ -221,7 +221,7 @@ static void transfer_options(struct transfer *t)
 	SET(t->easy, CURLOPT_PREREQDATA, t);
 	SET(t->easy, CURLOPT_MAXLIFETIME_CONN, (long)KEPT_S);
 	SET(t->easy, CURLOPT_PROTOCOLS_STR, "http,https");
-	SET(t->easy, CURLOPT_PROXY, ""); /* not of the environment either: a proxy would hide the address */
+	SET(t->easy, CURLOPT_PROXY, ""); /* no proxy of the environment either: it would hide the address */
 	SET(t->easy, CURLOPT_NOSIGNAL, 1L);
 	SET(t->easy, CURLOPT_QUICK_EXIT, 1L);
 	SET(t->easy, CURLOPT_TIMEOUT_MS, (long)t->sender->options.timeout_ms);
@@ -244,11 +244,12 @@ static void tls_options(struct transfer *t)
 		ca_file = getenv("SSL_CERT_FILE");
 	if (ca_file)
 		SET(t->easy, CURLOPT_CAINFO, ca_file);
-	/* With a folder libcurl would read the file anew for each connection. */
+	/* With a folder libcurl would read the file again for each connection. */
 	SET(t->easy, CURLOPT_CAPATH, t->sender->options.ca_file ? NULL : getenv("SSL_CERT_DIR"));
 }
 
-/* Anew for each attempt: a handle counts the kept connections that died under it, and would give up at the sixth. */
+/* Makes a new handle for each attempt: a handle counts the kept connections that died under it, and would give up at
+ * the sixth. */
 static void transfer_reset(struct transfer *t)
 {
 	t->refused = NULL;
@@ -259,7 +260,7 @@ static void transfer_reset(struct transfer *t)
 	t->error[0] = '\0';
 	curl_easy_reset(t->easy);
 	SET(t->easy, CURLOPT_PRIVATE, t);
-	/* Over TLS the default is HTTP/2, where one POST in a thousand was refused by a server in its good right. */
+	/* Over TLS the default is HTTP/2, where a server may rightly refuse a POST: one in a thousand was. */
 	SET(t->easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 	SET(t->easy, CURLOPT_POST, 1L);
 	SET(t->easy, CURLOPT_USERAGENT, "holdfast/" HOLDFAST_VERSION);
@@ -288,7 +289,7 @@ static void transfer_free(struct transfer *t)
 	free(t);
 }
 
-/* An id is a word without a dot, as id, time and body are signed with dots between them. */
+/* An id has no dot, because id, time and body are signed with dots between them. */
 static bool id_valid(const char *id)
 {
 	for (const char *at = id; *at; at++)
@@ -297,7 +298,7 @@ static bool id_valid(const char *id)
 	return *id != '\0';
 }
 
-/* The list's texts, in a list of libcurl's that is the transfer's own. */
+/* The texts of the list as a list of libcurl, owned by the transfer. */
 static struct curl_slist *list_of(struct curl_slist *list, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -305,7 +306,7 @@ static struct curl_slist *list_of(struct curl_slist *list, size_t count)
 	return count ? list : NULL;
 }
 
-/* False: the secrets are none. */
+/* False: a secret is not valid. */
 static bool heads_write(struct transfer *t, const struct post *p)
 {
 	int64_t now = time(NULL);
@@ -332,7 +333,7 @@ static void names_resolve(struct transfer *t, const char *const *resolve)
 	SET(t->easy, CURLOPT_RESOLVE, list_of(t->resolve, n));
 }
 
-/* What is wrong with the post; NULL: nothing, and the transfer has it. */
+/* Fills the transfer from the post. Returns what is wrong with the post; NULL: nothing. */
 static const char *transfer_fill(struct transfer *t, const struct post *p)
 {
 	CURLU      *u = url_new();
@@ -376,7 +377,7 @@ void sender_post(struct sender *s, const struct post *p)
 
 /* ---- the end of a transfer */
 
-/* libcurl takes a number that it cannot hold for none; strtoll gives the largest. */
+/* libcurl takes a number that it cannot hold as none; strtoll gives the largest. */
 static int64_t retry_after(CURL *easy)
 {
 	struct curl_header *line;
@@ -403,7 +404,7 @@ static void answer_judge(struct transfer *t, struct posted *p)
 	why_write(p->why, sizeof(p->why), "answered %ld", status);
 }
 
-/* libcurl's texts may hold bytes of the receiver's. */
+/* The texts of libcurl may contain bytes of the receiver. */
 static void why_clean(char *why)
 {
 	for (; *why; why++)
@@ -411,7 +412,7 @@ static void why_clean(char *why)
 			*why = '?';
 }
 
-/* A status alone says nothing: a transfer that was broken off may have one. */
+/* A status alone is not enough: a transfer that was broken off may have one. */
 static void transfer_judge(struct transfer *t, CURLcode rc, struct posted *p)
 {
 	*p = (struct posted){.arg = t->arg, .retry_after_s = -1};
@@ -423,7 +424,7 @@ static void transfer_judge(struct transfer *t, CURLcode rc, struct posted *p)
 		answer_judge(t, p);
 	else if (t->refused)
 		why_write(p->why, sizeof(p->why), "refused: %s", t->refused);
-	else if (t->head_got > ANSWER_MAX || rc == CURLE_OUT_OF_MEMORY) /* its word for a line that has no end */
+	else if (t->head_got > ANSWER_MAX || rc == CURLE_OUT_OF_MEMORY) /* libcurl's error for a line without an end */
 		why_write(p->why, sizeof(p->why), "the head of the answer is longer than %d bytes", ANSWER_MAX);
 	else
 		why_write(p->why, sizeof(p->why), "%s", t->error[0] ? t->error : curl_easy_strerror(rc));
@@ -496,7 +497,7 @@ size_t sender_busy(const struct sender *s)
 	return s->busy;
 }
 
-/* A character that the last byte cut is left out. */
+/* Leaves out a character that is cut at the end. */
 static void body_json(struct json_writer *w, const char *body, size_t len)
 {
 	char        padded[BODY_KEPT + 4] = ""; /* for utf8_length */

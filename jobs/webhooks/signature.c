@@ -23,7 +23,7 @@ void secret_make(char to[SECRET_SIZE])
 	OPENSSL_cleanse(key, sizeof(key));
 }
 
-/* The length of the key; 0: the text is no secret. */
+/* The length of the key; 0: the text is not a valid secret. */
 static size_t key_read(unsigned char key[KEY_ROOM], const char *secret)
 {
 	unsigned char again[BASE64_MAX + 1];

@@ -29,8 +29,7 @@ bool vault_read(struct vault *v, const char *file, char *why, size_t why_size)
 		line[0] = '\0';
 	fclose(in);
 	line[strcspn(line, "\r\n")] = '\0';
-	/* 44 letters with one = at the end are 32 bytes. EVP_DecodeBlock counts what stands for the = as a byte, too.
-	 */
+	/* 44 letters with one = at the end are 32 bytes. EVP_DecodeBlock counts a byte for the =, too. */
 	ok = strlen(line) == KEY_LETTERS && line[KEY_LETTERS - 1] == '=' && line[KEY_LETTERS - 2] != '=' &&
 	     EVP_DecodeBlock(bytes, (unsigned char *)line, KEY_LETTERS) == VAULT_KEY_BYTES + 1;
 	if (ok)

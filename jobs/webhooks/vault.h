@@ -1,8 +1,8 @@
-/* vault.h - seals the secrets of webhooks on their way into the database, where there is a key.
+/* vault.h - seals the secrets of webhooks before they go into the database, if there is a key.
  *
- * Sealed is AES-256-GCM with the webhook's id as its further data, so that a secret which was moved to another row does
- * not open there. The key guards against whoever reads the table, a dump or a replica, not against the host itself.
- * Without one secrets stand in the table in plain words. Any thread. */
+ * Sealing is AES-256-GCM with the webhook's id as additional data, so a secret that was moved to another row does not
+ * open there. The key protects against readers of the table, a dump or a replica, but not of the host itself. Without a
+ * key secrets stand in the table in plain words. Any thread. */
 #ifndef VAULT_H
 #define VAULT_H
 
@@ -13,10 +13,10 @@ enum { VAULT_KEY_BYTES = 32, VAULT_KEYS_MAX = 4 };
 
 struct vault {
 	size_t        count;                                 /* 0: secrets are kept in plain words */
-	unsigned char keys[VAULT_KEYS_MAX][VAULT_KEY_BYTES]; /* the first one seals, each of them opens */
+	unsigned char keys[VAULT_KEYS_MAX][VAULT_KEY_BYTES]; /* the first key seals, each of them opens */
 };
 
-/* Reads a further key: the file's first line is 32 bytes in base64. false: `why` says what is wrong. */
+/* Reads one more key: the file's first line is 32 bytes in base64. false: `why` says what is wrong. */
 bool vault_read(struct vault *v, const char *file, char *why, size_t why_size) MUST_CHECK;
 void vault_fini(struct vault *v);
 /* Appends the text that is kept in the database. */

@@ -43,13 +43,14 @@ void webhook_fini(struct webhook *w)
 	*w = (struct webhook){0};
 }
 
-/* What is longer than any id is cut. */
+/* A text that is longer than any id is cut. */
 static void short_copy(char *to, size_t size, const char *text)
 {
 	snprintf(to, size, "%s", text ? text : "");
 }
 
-/* As the contract has it, whatever the row says: with 0 nothing would ever be sent, and nobody would hear why. */
+/* Keeps the value in its bounds, whatever the row says: with 0 nothing would ever be sent, and no error would show
+ * it. */
 static unsigned parallel_read(const struct db_row *row, unsigned column)
 {
 	int64_t n = db_int(row, column);
@@ -57,7 +58,7 @@ static unsigned parallel_read(const struct db_row *row, unsigned column)
 	return n < 1 ? 1 : n > PARALLEL_MAX ? PARALLEL_MAX : (unsigned)n;
 }
 
-/* A span of time in ms, within bounds in which sums with a time do not overflow. */
+/* A time span in ms, within bounds in which sums with a time do not overflow. */
 static int64_t span_read(const struct db_row *row, unsigned column)
 {
 	int64_t ms = db_int(row, column);
@@ -186,7 +187,7 @@ static enum db_result place_find(struct db *db, struct catalogue *c, const char 
 
 /* ---- making, deleting */
 
-/* True: `w` was made by this very call, whose answer was lost. */
+/* True: this same call has made `w`, but its answer was lost. */
 static bool has_secret(const struct vault *v, const struct webhook *w, const char *secret)
 {
 	char kept[SECRET_SIZE];
@@ -257,7 +258,7 @@ enum db_result webhook_delete(struct db *db, const char *webhook_id)
 
 /* ---- enabling, a new secret */
 
-/* Where the webhook is to go on; *place NULL: where it stood, or *outcome says why it cannot. */
+/* Finds the place from which the webhook goes on. *place NULL: its old place, or *outcome says why there is none. */
 static enum db_result place_choose(struct db *db, struct catalogue *c, const struct webhook *w, const char *from,
                                    char **place, enum outcome *outcome)
 {
@@ -307,7 +308,7 @@ enum db_result webhook_rotate(struct db *db, const struct vault *v, const char *
 	                &(struct fill){.webhook = webhook_id, .mark = out->mark, .secret = kept.data}, NULL, NULL);
 	secret_free(kept.data);
 	if (result == DB_OK && db_changed(db) == 0)
-		return DB_RETRY; /* it is another one by now, or gone */
+		return DB_RETRY; /* another webhook has the id now, or it is gone */
 	if (result == DB_OK)
 		result = webhook_find(db, webhook_id, out, outcome);
 	return result;

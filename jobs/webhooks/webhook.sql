@@ -1,11 +1,11 @@
--- Webhooks: what clients ask of them, and what a deliverer writes. A webhook is one row, found by its id; those that a
--- deliverer may take by index claim, its own ones by index task. Who has read a row writes it with its mark, as a
--- webhook that was deleted and made anew under its id is another one.
+-- Webhooks: the calls of clients, and the writes of deliverers. A webhook is one row, found by its id. Deliverers find
+-- rows to claim by index claim, and their own rows by index task. A caller that has read a row writes it with its mark,
+-- because a webhook that was deleted and made again with the same id is another one.
 
 -- piece: webhook_columns
--- A secret that was replaced signs for a day. The age is that of the oldest event that is not delivered, as far as a
--- deliverer who is there knows. Failures last as long as somebody tries: behind the time of a try that nobody made,
--- because no deliverer was there or the clock was moved, nothing counts.
+-- A secret that was replaced signs for a day. The age is that of the oldest undelivered event that the present
+-- deliverer knows. A series of failures lasts as long as tries are made: it does not grow after a try is due that was
+-- not made, because there was no deliverer or the clock was moved.
 w.webhook_id, w.url, w.types, w.from_oldest, w.parallel, w.created_at, w.secret,
 IF(w.rotated_at > UTC_TIMESTAMP(3) - INTERVAL 1 DAY, w.secret_before, NULL), w.rotated_at, w.state, w.version, w.place,
 IF(w.behind = 0 AND w.due_at > UTC_TIMESTAMP(3), 0,
@@ -17,11 +17,11 @@ IF(w.oldest_until > UTC_TIMESTAMP(3), w.secret_oldest, NULL), w.mark & 922337203
 COALESCE(w.asked_at BETWEEN UTC_TIMESTAMP(3) - INTERVAL 10 SECOND AND UTC_TIMESTAMP(3) + INTERVAL 10 SECOND, 0)
 
 -- piece: webhook_row
--- The row that was read. A mark has 63 bits; one bit more is damage.
+-- The row that was read. A mark has 63 bits; a larger one is damage.
 webhook_id = {webhook} AND mark & 9223372036854775807 = {mark}
 
 -- piece: webhook_next
--- The number of the next claim; behind the last that the column holds comes 0.
+-- The number of the next claim; after the largest value of the column comes 0.
 (version + 1) % 4294967296
 
 -- name: webhook_find
@@ -39,9 +39,9 @@ INSERT INTO webhook
 DELETE FROM webhook WHERE webhook_id = {webhook};
 
 -- name: webhook_enable
--- Takes the webhook from whoever serves it. {moves}: its place is {cursor} from now on. {skip}: the event that failed
--- is passed over; asked twice it is the same event. A webhook that is well and stays where it is changes nothing: what
--- is being delivered would go out again.
+-- Takes the webhook from its deliverer. {moves}: its place is {cursor} from now on. {skip}: the event that failed is
+-- skipped; a repeated call means the same event. A webhook that does not fail and does not move is not changed: its
+-- running deliveries would be sent again.
 UPDATE webhook
    SET skip_event = IF({skip}, COALESCE(failed_event, skip_event), IF({moves}, NULL, skip_event)),
        place = IF({moves}, {cursor}, place), ahead = IF({moves}, NULL, ahead),
@@ -51,7 +51,7 @@ UPDATE webhook
  WHERE {webhook_row} AND (state <> {active} OR failures > 0 OR {moves});
 
 -- name: webhook_rotate
--- The oldest of the secrets that sign keeps its day, however often the call comes: it may be the one in use.
+-- The oldest of the signing secrets keeps its day, even if the call comes often: receivers may still use it.
 UPDATE webhook
    SET secret_oldest = IF(oldest_until > UTC_TIMESTAMP(3), secret_oldest, secret_before),
        oldest_until = IF(oldest_until > UTC_TIMESTAMP(3), oldest_until, rotated_at + INTERVAL 1 DAY),
@@ -59,9 +59,9 @@ UPDATE webhook
  WHERE {webhook_row};
 
 -- name: webhook_claim
--- Takes up to {limit} webhooks that nobody serves, or whose deliverer went silent, for {task}, which renews its own
--- ones, and does not open the secrets {list}. A lease is an hour at most: a later end was given by a clock ahead. The
--- attempts of the deliverer before are gone with it.
+-- Takes up to {limit} webhooks without a deliverer, or with one that has gone silent, for {task}. {task} renews its own
+-- ones, and does not take webhooks with the secrets {list}, which it cannot open. A lease is an hour at most: a later
+-- end was given by a clock that was ahead. The attempts of the deliverer before are deleted.
 UPDATE webhook FORCE INDEX (claim)
    SET task_id = {task}, version = {webhook_next}, due_at = UTC_TIMESTAMP(3) + INTERVAL {lease_s} SECOND,
        attempts = NULL
@@ -72,14 +72,14 @@ UPDATE webhook FORCE INDEX (claim)
 SELECT {webhook_columns} FROM webhook w FORCE INDEX (task) WHERE w.task_id = {task} AND w.state = {active};
 
 -- name: webhook_is_mine
--- A row, or the webhook is another's by now, or was deleted.
+-- No row: another deliverer has the webhook now, or it was deleted.
 SELECT 1 FROM webhook WHERE {webhook_row} AND task_id = {task} AND version = {version} AND state = {active};
 
 -- name: webhook_ahead
 SELECT ahead FROM webhook WHERE {webhook_row};
 
 -- name: webhook_renew
--- Renews the lease of all that {task} has. Where nothing waits, this was a look.
+-- Renews the lease of all webhooks of {task}. If no event waits, this counts as a look.
 UPDATE webhook FORCE INDEX (task)
    SET waits_since = IF(behind, waits_since, UTC_TIMESTAMP(3)), due_at = UTC_TIMESTAMP(3) + INTERVAL {lease_s} SECOND
  WHERE task_id = {task} AND state = {active};
@@ -89,7 +89,7 @@ UPDATE webhook FORCE INDEX (task) SET due_at = UTC_TIMESTAMP(3), task_id = NULL
  WHERE task_id = {task} AND state = {active};
 
 -- name: webhook_save
--- What a deliverer knows. One row, or the webhook is another's by now, or was enabled or deleted.
+-- Writes the state of a delivery. No row: another deliverer has the webhook now, or it was enabled or deleted.
 UPDATE webhook
    SET state = {state}, place = {cursor}, ahead = {ahead}, behind = {behind},
        waits_since = IF({behind}, {from_at}, UTC_TIMESTAMP(3)),
@@ -100,12 +100,12 @@ UPDATE webhook
  WHERE {webhook_row} AND task_id = {task} AND version = {version} AND state = {active};
 
 -- name: webhook_attempts_save
--- One row, or the webhook is another's by now. A webhook that was switched off keeps the last list.
+-- No row: another deliverer has the webhook now. A webhook that was switched off keeps its last list.
 UPDATE webhook SET attempts = {attempts}, attempts_at = UTC_TIMESTAMP(3), attempts_by = {instance}
  WHERE {webhook_row} AND task_id = {task} AND version = {version};
 
 -- name: webhook_attempts
--- Nothing of a deliverer that is gone. Of one that is there a list of 3 s ago is old: it tells one every 2 s.
+-- Answers no list of a deliverer that is gone. A present one writes a list every 2 s, so a list is old after 3 s.
 SELECT IF(state = {active} AND (task_id IS NULL OR due_at <= UTC_TIMESTAMP(3)), NULL, attempts), attempts_at,
        attempts_by,
        state = {active} AND task_id IS NOT NULL AND due_at > UTC_TIMESTAMP(3)
@@ -113,7 +113,7 @@ SELECT IF(state = {active} AND (task_id IS NULL OR due_at <= UTC_TIMESTAMP(3)), 
   FROM webhook WHERE webhook_id = {webhook};
 
 -- name: webhook_ask
--- Notes that somebody asks for the attempts, once a second at most.
+-- Notes that a client asks for the attempts, once a second at most.
 UPDATE webhook SET asked_at = UTC_TIMESTAMP(3)
  WHERE webhook_id = {webhook}
    AND (asked_at IS NULL OR asked_at NOT BETWEEN UTC_TIMESTAMP(3) - INTERVAL 1 SECOND AND UTC_TIMESTAMP(3));

@@ -1,6 +1,6 @@
-/* window.c - see window.h. Events stand in the pages that they came with. Each of an event's subjects is a tie, which
- * stands in a table by the hash of its name until the event is delivered; of one name the ties form a chain, in the
- * order of the events. Two names of one hash only wait for each other. */
+/* window.c - see window.h. Events stay in the pages that they came with. Each subject of an event is a tie. A tie
+ * stands in a table by the hash of its name until the event is delivered. The ties of one name form a chain in the
+ * order of the events. Two names with the same hash only make events wait for each other. */
 #include "jobs/webhooks/window.h"
 #include "engine/base/hash.h"
 #include "engine/base/memory.h"
@@ -13,8 +13,8 @@ enum { TABLE = 1024 };
 struct tie {
 	uint64_t             name;
 	struct window_event *of;
-	struct tie          *next;     /* in the table, an older one */
-	struct tie          *follower; /* of the same name, the next event's; NULL: none */
+	struct tie          *next;     /* an older tie in the same place of the table */
+	struct tie          *follower; /* the next event's tie of the same name; NULL: none */
 };
 
 struct page {
@@ -25,8 +25,8 @@ struct page {
 };
 
 struct window {
-	struct page *oldest, *newest; /* pages that are not passed yet */
-	uint64_t     head, tail;      /* numbers of the oldest event, and of the one behind the newest */
+	struct page *oldest, *newest; /* pages that still have undelivered events */
+	uint64_t     head, tail;      /* numbers of the oldest event, and of the one after the newest */
 	size_t       fresh, bytes;
 	char        *place, *end;
 	struct tie  *table[TABLE]; /* the newest first */
@@ -68,7 +68,7 @@ void window_free(struct window *w)
 	free(w);
 }
 
-/* ---- who waits for whom */
+/* ---- which event waits for which */
 
 static void tie_add(struct window *w, struct window_event *e, char kind, const char *name)
 {
@@ -86,7 +86,7 @@ static void tie_add(struct window *w, struct window_event *e, char kind, const c
 	*bucket = tie;
 }
 
-/* The order, the movement or the skus that the event is of. */
+/* Makes ties for the order, the movement or the skus of the event. */
 static void ties_make(struct window *w, struct window_event *e)
 {
 	const struct feed_event *of = e->event;
@@ -104,7 +104,7 @@ static void ties_make(struct window *w, struct window_event *e)
 		tie_add(w, e, 's', sku_code(of->units[i].sku));
 }
 
-/* An event that was passed over may itself wait: its follower waits for the one before it, then. */
+/* An event that is cut out may itself wait for an earlier one: then its follower waits for that one. */
 static void tie_cut(struct window *w, struct tie *tie)
 {
 	struct tie **at = &w->table[tie->name % TABLE], *before;
@@ -137,7 +137,7 @@ static void place_set(char **place, char *cursor)
 	*place = cursor;
 }
 
-/* Frees the pages of which all was delivered. */
+/* Frees the pages that have no undelivered event left. */
 static void pages_pass(struct window *w)
 {
 	while (w->oldest && w->oldest->first + w->oldest->page.count <= w->head) {
@@ -164,7 +164,7 @@ static size_t event_bytes(const struct feed_event *e)
 	return bytes;
 }
 
-/* The number and the time of the event stay. */
+/* Frees the event, but keeps its number and time. */
 static void event_shed(struct window *w, struct window_event *e)
 {
 	reservation_free(e->event->reservation);
@@ -179,7 +179,7 @@ static void event_shed(struct window *w, struct window_event *e)
 	w->bytes += e->bytes;
 }
 
-/* Leaves out what does not fit in. */
+/* Drops the events that do not fit. */
 static bool page_cut(struct feed_page *page, size_t bytes)
 {
 	size_t count = 0;
@@ -257,7 +257,7 @@ void window_empty(struct window *w)
 	w->fresh = w->bytes = 0;
 }
 
-/* ---- what there is */
+/* ---- looking at the window */
 
 size_t window_room(const struct window *w)
 {

@@ -84,8 +84,8 @@ Test(codes, of_utf8)
 		" ß",
 		"ß\tb",
 		"ß\x7f",
-		"a\xc2\x85"
-		"b", /* and of ASCII; control characters */
+		("a\xc2\x85"
+		 "b"), /* and of ASCII; control characters */
 		"A\u200bB",
 		"A\u200dB",
 		"\ufeffA",

@@ -1,5 +1,5 @@
 /* test_audit.c - the command audit: every invariant of schema/invariants.sql is broken by hand and named; a whole
- * database passes, also while it is worked on. */
+ * database passes. */
 #include "tests/lang/flow.h"
 #include "tests/kit/proxy.h"
 
@@ -154,7 +154,7 @@ static const struct damage {
          "UPDATE reservation SET due_at = confirmed_at WHERE order_id = 'WAITS'",
          "UPDATE reservation SET due_at = '9999-12-31 23:59:59.999' WHERE order_id = 'WAITS'"},
 	{"claim_has_task", "order_id=CLAIMED state=confirmed task_id=99 attempts=1 kind=- task=-", false,
-         /* a task that nobody made */
+         /* a task that was never made */
          "UPDATE reservation SET task_id = 99 WHERE order_id = 'CLAIMED'",
          "UPDATE reservation SET task_id = 3 WHERE order_id = 'CLAIMED'"},
 	{"claim_has_task", "order_id=CLAIMED state=confirmed task_id=3 attempts=0", false,
@@ -200,19 +200,19 @@ static const struct damage {
          "UPDATE reservation SET ship_after = due_at + INTERVAL 1 SECOND WHERE order_id = 'CLAIMED'",
          "UPDATE reservation SET ship_after = NULL WHERE order_id = 'CLAIMED'"},
 	{"on_hold_is_kept", "order_id=CLAIMED state=confirmed noted=64 ship_after=- ends_at=9000",
-         false, /* it would ship */
+         false, /* could be shipped */
          "BEGIN NOT ATOMIC UPDATE reservation SET noted = 64 WHERE order_id = 'CLAIMED';"
          "  INSERT INTO reservation_on_hold SELECT reservation_id, '9000-01-01', NULL, NULL FROM reservation"
          "   WHERE order_id = 'CLAIMED'; END",
          "BEGIN NOT ATOMIC UPDATE reservation SET noted = 0 WHERE order_id = 'CLAIMED';"
          "  DELETE FROM reservation_on_hold; END"},
-	{"on_hold_is_kept", "order_id=HELD state=held noted=0 ship_after=2", false, /* nobody looks for it */
+	{"on_hold_is_kept", "order_id=HELD state=held noted=0 ship_after=2", false, /* the row is never read */
          "BEGIN NOT ATOMIC UPDATE reservation SET ship_after = due_at WHERE order_id = 'HELD';"
          "  INSERT INTO reservation_on_hold SELECT reservation_id, due_at, NULL, NULL FROM reservation"
          "   WHERE order_id = 'HELD'; END",
          "BEGIN NOT ATOMIC UPDATE reservation SET ship_after = NULL WHERE order_id = 'HELD';"
          "  DELETE FROM reservation_on_hold; END"},
-	{"on_hold_is_kept", "order_id=RELEASED state=released noted=64", false, /* it has ended */
+	{"on_hold_is_kept", "order_id=RELEASED state=released noted=64", false, /* the order has ended */
          "BEGIN NOT ATOMIC UPDATE reservation SET noted = 64, ship_after = '9000-01-01' WHERE order_id = 'RELEASED';"
          "  INSERT INTO reservation_on_hold SELECT reservation_id, '9000-01-01', NULL, NULL FROM reservation"
          "   WHERE order_id = 'RELEASED'; END",
@@ -220,7 +220,8 @@ static const struct damage {
          "  DELETE FROM reservation_on_hold; END"},
 	{"on_hold_is_kept", "order_id=- state=- noted=- ship_after=- ends_at=9000", false, /* of no order */
          "INSERT INTO reservation_on_hold VALUES (7, '9000-01-01', NULL, NULL)", "DELETE FROM reservation_on_hold"},
-	{"on_hold_is_kept", "order_id=HELD state=held noted=64 ship_after=- ends_at=-", false, /* it has no row */
+	{"on_hold_is_kept", "order_id=HELD state=held noted=64 ship_after=- ends_at=-",
+         false, /* without a row */
          "UPDATE reservation SET noted = 64 WHERE order_id = 'HELD'",
          "UPDATE reservation SET noted = 0 WHERE order_id = 'HELD'"},
 	{"hold_of_key", "order_id=HELD key_id=7 made_with=- units=1 held=1", false, /* no key made it */
@@ -288,7 +289,8 @@ static const struct damage {
          " WHERE kind = 3"},
 	{"returned_was_settled", "order_id=SETTLED sku=A state=3 noted=4 returned=2 settled=1", true,
          "UPDATE reservation_returned SET units = 2", "UPDATE reservation_returned SET units = 1"},
-	{"returned_was_settled", "order_id=SETTLED sku=A state=3 noted=0 returned=1 settled=1", true, /* nobody looks */
+	{"returned_was_settled", "order_id=SETTLED sku=A state=3 noted=0 returned=1 settled=1",
+         true, /* the row is never read */
          "UPDATE reservation SET noted = 0 WHERE order_id = 'SETTLED'",
          "UPDATE reservation SET noted = 4 WHERE order_id = 'SETTLED'"},
 	{"returned_was_settled", "order_id=HELD sku=A state=1 noted=4 returned=1 settled=1", true,
@@ -351,7 +353,7 @@ static const struct damage {
          "BEGIN NOT ATOMIC UPDATE reservation SET noted = 4 WHERE order_id = 'SETTLED';"
          "  DELETE FROM reservation_note; DELETE FROM customer_units; END"},
 	{"booked_is_promised", "sku=C location=po booked=0 open=0 promised=5 kept=0",
-         false, /* nobody would be served */
+         false, /* no order would be served */
          "CREATE OR REPLACE TEMPORARY TABLE saved AS SELECT * FROM promise; DELETE FROM promise",
          "INSERT INTO promise SELECT * FROM saved"},
 	{"aside_is_free", "sku=A location=paris slot=0 reserved=1", true,
@@ -359,7 +361,7 @@ static const struct damage {
 	{"counted_by_now", "sku=A location=main counted_at=2", true,
          "INSERT INTO stock_counted VALUES (1, 1, 1, UTC_TIMESTAMP(3) + INTERVAL 2 MINUTE)",
          "DELETE FROM stock_counted"},
-	{"limit_is_known", "sku=A per_customer=5 number=-", true, /* no service would ask whose the order is */
+	{"limit_is_known", "sku=A per_customer=5 number=-", true, /* no service would ask for the customer */
          "UPDATE sku SET per_customer = 5 WHERE code = 'A'", "UPDATE sku SET per_customer = NULL WHERE code = 'A'"},
 	{"limit_is_known", "sku=A per_customer=0 number=1", true,
          "INSERT INTO sku_limit VALUES (1, 1); UPDATE sku SET per_customer = 0 WHERE code = 'A'",
@@ -397,9 +399,10 @@ static const struct damage {
          "UPDATE waiting_line SET waits_since = '2016-01-01'", WAITS_MENDED},
 	{"waits_in_its_place", "order_id=WAITS sku=C location=po waits_since=2", false, /* of a clock that was ahead */
          "UPDATE waiting_line SET told = 2, waits_since = UTC_TIMESTAMP(3) + INTERVAL 2 MINUTE", WAITS_MENDED},
-	{"waits_in_its_place", "order_id=WAITS sku=C location=po waits_since=2", false, /* it comes from no other */
+	{"waits_in_its_place", "order_id=WAITS sku=C location=po waits_since=2",
+         false, /* was never split */
          "UPDATE waiting_line SET first_id = 1", WAITS_MENDED},
-	{"waits_in_its_place", "order_id=WAITS sku=C location=po waits_since=2", false, /* nobody told that */
+	{"waits_in_its_place", "order_id=WAITS sku=C location=po waits_since=2", false, /* no client gave the time */
          "UPDATE waiting_line SET told = 1", WAITS_MENDED},
 	{"waits_in_its_place", "order_id=WAITS sku=C location=po waits_since=2", false, /* told at another time */
          "UPDATE waiting_line SET told = 1; UPDATE reservation SET noted = 1 WHERE order_id = 'WAITS';"
@@ -564,8 +567,8 @@ Test(audit, whole)
 	flow_end();
 }
 
-/* What one snapshot shows and the next one does not, because a transaction was committed in between, is no finding;
- * what both show is, whatever its numbers have become. */
+/* A row that one snapshot shows and the next does not, because a transaction was committed in between, is no finding. A
+ * row that both show is one, even if its numbers have changed. */
 Test(audit, looks_twice)
 {
 	static const struct {
@@ -665,36 +668,5 @@ Test(audit, range_by_range)
 	flow_step("run audit --sku S502 -> 0");
 	sql_run("UPDATE reservation_line SET qty = 1; UPDATE job_task SET claimed = 1; "
 	        "UPDATE stock_slot SET available = 1; UPDATE movement SET kind = 1");
-	flow_end();
-}
-
-/* No false alarm by what is in flight. */
-Test(audit, under_load)
-{
-	struct race *race;
-
-	flow_begin();
-	flow_steps("serve --lanes 4",
-	           "receipt A +2000 B +2000 -> 201");
-	flow_orders("K", 2000);
-	flow_steps("start W work settle --batch 20 --workers 2 --every 1",
-	           "start V work expire --every 1",
-	           "start X reap --every 1");
-	race = flow_race("12*400", "reserve R# A=1 B=1 ttl=1 || reserve Q# B=1 || adjust A +1 || receipt B +1"
-	                           " || claim settle idle limit=3 lease=1");
-	for (int i = 0; i < 8; i++) {
-		flow_step("run audit -> 0 '~all hold'");
-		flow_steps("run purge --keep 0 -> 0",
-		           "run kick --all -> 0");
-	}
-	race_finish(race, NULL);
-	race_free(race);
-	flow_steps("signal W TERM",
-	           "signal V TERM",
-	           "signal X TERM",
-	           "end W -> 0",
-	           "end V -> 0",
-	           "end X -> 0",
-	           "run audit -> 0");
 	flow_end();
 }

@@ -141,7 +141,7 @@ Test(audit_events, a_missing_extension)
 	     "run     audit                -> 0");
 }
 
-/* What is older than the oldest event kept is left out, whatever it is; younger orders are not. */
+/* Rows older than the oldest event kept are left out; younger orders are not. */
 Test(audit_events, of_what_is_kept)
 {
 	int last;
@@ -190,7 +190,7 @@ static void found_count(void *arg, const struct event_finding *f)
 	++*(int *)arg;
 }
 
-/* Where memory has room for few, each is looked at once all the same. */
+/* If memory has room for few orders, each is still looked at once. */
 Test(audit_events, pass_by_pass)
 {
 	struct db *db;

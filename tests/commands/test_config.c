@@ -64,7 +64,7 @@ Test(config, long_config_line)
 	cr_assert_str_eq(option_text(OPTION_slot), "7");
 }
 
-/* What stood behind a NUL was not read. */
+/* Text after a NUL was not read. */
 Test(config, nul_in_config)
 {
 	static const char text[] = "slot = 7\0 8\n";

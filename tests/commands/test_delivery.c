@@ -1,4 +1,4 @@
-/* test_delivery.c - what a CSV file of stock says, row by row; the command: test_import.c. */
+/* test_delivery.c - reading a CSV file of stock, row by row; the command: test_import.c. */
 #include "commands/import/delivery.h"
 #include "tests/lang/flow.h"
 

@@ -196,7 +196,7 @@ static pid_t follow_from_now(void)
 	return events_begin(options, NULL);
 }
 
-/* What was there before is not told; when it has begun is seen by what it tells. */
+/* Older events are not told. The test sees by the first events that the command has begun. */
 Test(events_command, follows_from_now)
 {
 	int64_t from_ms;
@@ -260,8 +260,8 @@ Test(events_command, goes_on_when_the_database_was_away)
 	flow_end();
 }
 
-/* Nobody reads: the pipe is full. The cursor stands behind what the pipe has taken, nothing of the database is held,
- * and what follows comes whole. */
+/* The pipe is full because no program reads it. The cursor stands behind the bytes that the pipe has taken, the command
+ * holds nothing of the database, and the rest comes whole. */
 Test(events_command, a_pipe_that_is_not_read)
 {
 	enum { PIPE_FULL = 60000 }; /* of 65,536 bytes; a line is not written in part */

@@ -201,7 +201,7 @@ Test(import, options)
 	flow_end();
 }
 
-/* The same file does what was left, row by row, whatever became of the others. */
+/* The same file does the rows that were left, one by one, whatever became of the others. */
 Test(import, what_was_left)
 {
 	static const char file[] = "sku,qty\nA,-4\nB,-4\nC,-4\n";
@@ -233,7 +233,7 @@ static const char *ago(char *text, size_t size, int s)
 	return text;
 }
 
-/* What meets applies in the order of the file, also where a row between is refused. */
+/* Rows for the same sku apply in the order of the file, also if a row between is refused. */
 Test(import, in_the_order_of_the_file)
 {
 	flow_begin();
@@ -247,7 +247,7 @@ Test(import, in_the_order_of_the_file)
 	flow_end();
 }
 
-/* The same list of another time is another count; an id that names other rows is refused. */
+/* The same list with another time is another count; an id that names other rows is refused. */
 Test(import, counts_of_a_time)
 {
 	char at[40], step[100], rows[100];
@@ -279,7 +279,7 @@ Test(import, counts_of_a_time)
 	flow_end();
 }
 
-/* What is promised goes, too, where a row says so; what is left out otherwise comes with the same file later. */
+/* Promised units are taken, too, if a row says so; rows that were left out come with the same file later. */
 Test(import, losses)
 {
 	flow_begin();
@@ -321,8 +321,8 @@ Test(import, limit)
 	flow_end();
 }
 
-/* An adjustment of one unit each of so many skus, of which every 500th is one that nobody knows. The first one comes
- * again every 50 rows, so that there are many parts. */
+/* An adjustment of one unit for each of many skus. Every 500th sku is unknown. The first sku comes again every 50 rows,
+ * so that there are many parts. */
 static void adjustments(int count)
 {
 	struct text rows = {0};

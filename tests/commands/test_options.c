@@ -1,5 +1,5 @@
-/* test_options.c - what holds for every command: the file of options, who is let into the database, which database is
- * made by whom, help, what it prints, and the form of the log. */
+/* test_options.c - rules for every command: the file of options, access to the database, the making of databases, help,
+ * output, and the form of the log. */
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "commands/options.h"
@@ -65,7 +65,7 @@ Test(options, config)
 	flow_end();
 }
 
-/* What others can write decides what the program does. */
+/* A file that other users can write could decide what the program does. */
 Test(options, files_that_others_can_write)
 {
 	struct text said = {0};
@@ -98,7 +98,7 @@ Test(options, config_of_a_program)
 	flow_end();
 }
 
-/* ---- who is let in */
+/* ---- access */
 
 /* Told at once, because waiting would not help: tried again for half a minute each, all these would outlive the test.
  */
@@ -152,7 +152,7 @@ static int entries(const char *path)
 	return n;
 }
 
-/* What `holdfast COMMAND --data DIR` says; it must end with 0. */
+/* The output of `holdfast COMMAND --data DIR`; it must end with 0. */
 static void said(const char *command, struct text *to)
 {
 	char log[320], line[400];
@@ -232,7 +232,7 @@ Test(options, data_that_is_not_there)
 	flow_end();
 }
 
-/* Somebody makes it just now: a command waits for that, as it waits for a start. */
+/* Another process makes the folder just now: a command waits for that, as it waits for a start. */
 Test(options, data_that_is_being_made)
 {
 	char   line[400], log[320];
@@ -254,7 +254,7 @@ Test(options, data_that_is_being_made)
 	nftw(data, path_remove, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Whoever looks at a result at a terminal is not told that a server was started for it and stopped again. */
+/* A result on a terminal comes without the news that a server was started for it and stopped again. */
 Test(options, results_without_events)
 {
 	static const char *const commands[] = {"stats",      "audit",          "work settle --once", "reap",
@@ -510,7 +510,7 @@ Test(options, json_of_every_command)
 
 /* ---- the log */
 
-/* What an event says on stderr. */
+/* The line of an event on stderr. */
 static void logged(void (*event)(void), char *line, size_t size)
 {
 	int     ends[2], saved = dup(STDERR_FILENO);
@@ -584,7 +584,7 @@ Test(options, log_values_may_be_missing)
 	cr_expect_str_eq(strstr(line, "level="), "level=warn event=test a=1234.568 b=1-2 c=3 d=\xff\xc3\xa9\n");
 }
 
-/* The same lines as objects; whatever an event says, it stays JSON. */
+/* Does the same with JSON objects: whatever an event says, the line stays JSON. */
 Test(options, log_as_json)
 {
 	static void (*const events[])(void) = {event_of_texts, event_of_numbers, event_that_is_long,

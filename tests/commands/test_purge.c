@@ -1,4 +1,4 @@
-/* test_purge.c - the command purge: what is old enough goes, in batches, and waits for nobody. */
+/* test_purge.c - the command purge: old rows are deleted, in batches, and no call waits for that. */
 #include "tests/lang/flow.h"
 #include "tests/kit/proxy.h"
 #include "tests/lang/steps.h"
@@ -63,7 +63,7 @@ Test(purge, in_batches)
 	flow_end();
 }
 
-/* What stands beside a reservation goes with it; where no key has a limit nobody else takes away its units of a key. */
+/* Rows that belong to a reservation go with it. If no key has a limit, only the purge takes away its units of a key. */
 Test(purge, what_stands_beside_them)
 {
 	flow("keys shop order | boss admin",

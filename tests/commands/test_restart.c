@@ -128,7 +128,7 @@ Test(restart, connections_cut_under_load)
 	flow_end();
 }
 
-/* A lost connection is opened again for the next request, and nobody sees it. */
+/* A lost connection is opened again for the next request, and no client notices. */
 Test(restart, connections_cut)
 {
 	flow("receipt  A +10                    -> 201",
@@ -181,7 +181,8 @@ Test(restart, database_away)
 	flow_end();
 }
 
-/* Somebody holds locks for too long: busy, nothing was done; everything goes on afterwards. */
+/* Another connection holds locks for too long: the answer is busy, and nothing was done. Everything goes on
+ * afterwards. */
 Test(restart, rows_locked)
 {
 	flow("receipt  A +10                    -> 201",
@@ -307,7 +308,8 @@ Test(restart, another_process_goes_on)
 	     "sku      A                        -> available=0 reserved=10");
 }
 
-/* A server that refuses to write has done nothing: that is no unknown outcome, and nobody has to look it up. */
+/* A server that refuses to write has done nothing: the outcome is not unknown, and no look into the database is
+ * needed. */
 Test(restart, database_is_read_only)
 {
 	flow("receipt  A +5                 -> 201",
@@ -335,7 +337,7 @@ Test(restart, database_is_full)
 	     "reserve  R1 A=1               -> 201 held");
 }
 
-/* It was told `busy`, as if it were only a matter of trying again. */
+/* The answer once was `busy`, as if a repeated call could succeed. */
 Test(restart, table_is_missing)
 {
 	flow("receipt  A +5                 -> 201",
@@ -366,8 +368,9 @@ static void flow_end_on(struct server *server)
 	server_remove(server);
 }
 
-/* Orders of a hundred lines while there is no space, and again when there is. The service says so at once, to all whose
- * order needs space, and is not ready until a write that does has succeeded. What needs none is answered as ever. */
+/* Orders of a hundred lines while there is no space, and again when there is. The service refuses all orders that need
+ * space at once, and is not ready until a write that needs space has succeeded. Calls that need none are answered as
+ * usual. */
 Test(restart, full_data_folder)
 {
 	struct server server;
@@ -398,7 +401,7 @@ Test(restart, full_data_folder)
 	flow_end_on(&server);
 }
 
-/* The redo log is as large as it ever gets from the start on: nobody needs to know that its disk is full. */
+/* The redo log has its full size from the start: a full disk does not matter to it. */
 Test(restart, full_redo_log)
 {
 	struct server     server;
@@ -421,7 +424,7 @@ Test(restart, full_redo_log)
 	flow_end_on(&server);
 }
 
-/* Where the server logs for replicas, a large transaction needs a temporary file. */
+/* If the server logs for replicas, a large transaction needs a temporary file. */
 Test(restart, full_temporary_files)
 {
 	struct server     server;
@@ -498,8 +501,8 @@ static void disk_do(const struct server *server, const char *command)
 	cr_assert(system(whole) == 0, "%s", whole);
 }
 
-/* It gets low, has enough again, and then becomes read-only, as one with errors does: its server ends, and cannot be
- * started again. */
+/* The space gets low, is enough again, and then the file system becomes read-only, as one with errors does: the server
+ * ends, and cannot be started again. */
 Test(restart, room_of_a_private_server, DRILL)
 {
 	struct server  server = {.dir = "/tmp/holdfast-room-XXXXXX"};

@@ -48,7 +48,7 @@ Test(show, what_there_is_not)
 	     "run show sku A B    -> 64 '~unexpected argument B'");
 }
 
-/* What stands in the database is not let loose on a terminal. */
+/* Text of the database does not reach a terminal unescaped. */
 Test(show, control_characters_stand_as_escapes)
 {
 	flow("receipt  A +1                  -> 201",

@@ -334,7 +334,7 @@ Test(terminal, watch_in_a_pipe)
 	     "run stats 2                 -> 64 '~unexpected argument 2'");
 }
 
-/* Whoever reads it has gone. */
+/* The reader of the pipe has gone. */
 Test(terminal, watch_ends_with_its_pipe)
 {
 	struct terminal t;

@@ -32,8 +32,8 @@ static struct op *reserve(unsigned how)
 
 		op_choices(op, 1);
 		choice = op_choice(op, "A", 1, 2, how & 32);
-		op_place(op, choice, "main", 4);
-		op_place(op, choice, "B", 1);
+		op_choice_add(op, choice, "main", 4);
+		op_choice_add(op, choice, "B", 1);
 	} else {
 		line_add(op, 0, 2);
 		line_add(op, 1, 3);

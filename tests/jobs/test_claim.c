@@ -1,6 +1,6 @@
-/* test_claim.c - what a claim locks, how the database runs the statements of jobs/task.sql, and that claims stay fast
- * while somebody keeps a snapshot open. On the statements as the program has them. TEST_BACKLOG (100000) is how
- * many orders wait where the locks of a claim are counted. */
+/* test_claim.c - the locks of a claim, how the database runs the statements of jobs/task.sql, and that claims stay fast
+ * while another connection keeps a snapshot open. The tests use the statements as the program has them. TEST_BACKLOG
+ * (100000) is how many orders wait where the locks of a claim are counted. */
 #include "engine/db/statement.h"
 #include "jobs/claim.h"
 #include "jobs/task.h"
@@ -107,7 +107,7 @@ static void claimed_read(void *arg, const struct db_row *row)
 		c->orders = db_int(row, 1);
 }
 
-/* How many locks a claim has once it has its orders. */
+/* Returns how many locks a claim has once it has its orders. */
 static struct claimed claim_locks(enum task_kind kind, int limit)
 {
 	struct claimed c = {-1, -1};
@@ -137,7 +137,7 @@ Test(claim, locks_as_many_entries_and_rows_as_it_takes)
 	scratch_close(&s);
 }
 
-/* Fewer are due than asked for: what is not due is not locked. */
+/* Fewer orders are due than asked for: the claim locks no order that is not due. */
 Test(claim, locks_nothing_that_is_not_due)
 {
 	struct claimed c;
@@ -157,7 +157,7 @@ Test(claim, locks_nothing_that_is_not_due)
 	scratch_close(&s);
 }
 
-/* While a claim is not committed yet, live holds are confirmed and extended, and new ones come in. */
+/* While a claim is not committed yet, live holds are confirmed and extended, and new ones are made. */
 Test(claim, holds_up_nobody)
 {
 	struct db  *other;
@@ -194,8 +194,8 @@ Test(claim, holds_up_nobody)
 	scratch_close(&s);
 }
 
-/* A worker completes what it has claimed: those rows are locked, and stand next in the index to where a claim looks for
- * holds whose pause is over. */
+/* A worker completes its orders: their rows are locked. They stand in the index next to the holds that a claim looks
+ * for, whose pause is over. */
 Test(claim, waits_for_no_worker)
 {
 	struct db  *other;
@@ -220,7 +220,7 @@ Test(claim, waits_for_no_worker)
 	scratch_close(&s);
 }
 
-/* Rows that somebody else has locked are passed over, those due first and some in between: the claim takes as many of
+/* Rows that another connection has locked are skipped, the first ones and some in between: the claim takes as many of
  * the others as it may, and locks no row that it does not take, due or not. */
 Test(claim, passes_over_locked_rows)
 {
@@ -263,7 +263,7 @@ Test(claim, passes_over_locked_rows)
 
 /* ---- plans */
 
-/* BY_ID: a whole batch of ids, to be found by the primary key, however many there are. */
+/* BY_ID: a whole batch of ids must be found by the primary key, however many rows there are. */
 enum { NOT_BY_ID, BY_ID, BATCH = 500, FEW = 20 };
 #define DAY_2020 INT64_C(1577836800000)
 
@@ -324,13 +324,13 @@ static void plan_check(const char *name, const char *statement, size_t len, bool
 	text_fini(&sql);
 }
 
-/* Its rows are (reservation_id, changed, attempts). */
+/* True: the rows of the statement are (reservation_id, changed, attempts). */
 static bool is_change(enum statement name)
 {
 	return strstr(statements[name].text, "(reservation_id, changed, attempts) IN (") != NULL;
 }
 
-/* A batch of 1 is of the changes alone: the database reads a row before it plans, where there is nothing else. */
+/* A batch of 1 is for the changes only: without other rows the database reads a row before it plans. */
 static void plans_check(int batch)
 {
 	for (size_t i = 0; i < LENGTH(plans); i++) {
@@ -422,7 +422,7 @@ static int64_t pages(void)
 	                            " WHERE variable_name = 'Innodb_buffer_pool_read_requests'");
 }
 
-/* The pages that `n` claims of 50 look at; each with a new memory (NULL), or all with one. */
+/* The pages that `n` claims of 50 orders read; each claim with a new memory (NULL), or all with one. */
 static int64_t claims_pages(struct catalogue *c, struct claimer *claimer, int n)
 {
 	int64_t before = pages();
@@ -441,7 +441,7 @@ static int64_t claims_pages(struct catalogue *c, struct claimer *claimer, int n)
 	return pages() - before;
 }
 
-/* A worker knows where it was; one that does not walks over all that was claimed. */
+/* A worker remembers its place; a worker without that memory walks over all orders that were claimed. */
 Test(claim, is_not_slowed_down_by_a_snapshot)
 {
 	struct catalogue *c = catalogue_new();
@@ -450,7 +450,7 @@ Test(claim, is_not_slowed_down_by_a_snapshot)
 	struct db        *dump;
 	int64_t           with, without;
 
-	server_make(&server, NULL); /* one of its own, so that nobody else looks at pages there */
+	server_make(&server, NULL); /* a server of its own, so that no other test reads pages there */
 	server_start(&server, (const char *const[]){NULL});
 	server_use(&server);
 	fill_tables(WAITING);

@@ -1,5 +1,5 @@
-/* test_clock.c - clocks that are off: a worker's machine an hour ahead or behind, a database whose clock was ahead or
- * is set under a service. */
+/* test_clock.c - wrong clocks: a worker's machine an hour ahead or behind, a database with a clock that was ahead or is
+ * set under a service. */
 #include "tests/lang/flow.h"
 #include "tests/kit/program.h"
 #include "tests/kit/server.h"
@@ -12,7 +12,7 @@
 
 /* ---- the clock of the worker's machine is an hour off */
 
-/* The sanitizers do not bear another library before them. */
+/* The sanitizers do not allow another library before them. */
 static bool clock_shift(const char *offset)
 {
 	glob_t found;
@@ -30,7 +30,8 @@ static bool clock_shift(const char *offset)
 	return ok;
 }
 
-/* What the log of a program whose clock is off by `offset_s` says the hour is: the test is of nothing otherwise. */
+/* Checks the hour in the log of a program with a clock that is off by `offset_s`: otherwise the test would test
+ * nothing. */
 static void wall_time(int offset_s, char *to, size_t size)
 {
 	time_t    then = time(NULL) + offset_s;
@@ -40,7 +41,7 @@ static void wall_time(int offset_s, char *to, size_t size)
 	strftime(to, size, utc.tm_min == 59 ? "~time=%Y-%m-%dT" : "~time=%Y-%m-%dT%H:", &utc);
 }
 
-/* The database's clock rules: what is due, when a lease ends, what has expired. */
+/* The database's clock decides which orders are due, when a lease ends, and which holds have expired. */
 static void clock_off(const char *offset)
 {
 	char said[40];
@@ -90,7 +91,7 @@ Test(clock, an_hour_behind)
 	clock_off("-1h");
 }
 
-/* What is old by one clock is not by the other: nobody knows which is right. */
+/* A row that is old by one clock is not old by the other, and it is unknown which clock is right. */
 Test(clock, nothing_is_purged_while_they_are_apart)
 {
 	if (!clock_shift(NULL))
@@ -179,7 +180,7 @@ Test(clock, leases_of_a_clock_that_was_ahead)
 	     "run      stats --json        -> 0 leases_ahead=0");
 }
 
-/* Made ahead, and renewed by the right clock before the reaper comes: that lease counts. */
+/* A lease was given by a clock that was ahead, and renewed by the right clock before the reaper comes: it counts. */
 Test(clock, leases_of_a_clock_that_was_ahead_renewed_since)
 {
 	flow(THREE,
@@ -207,7 +208,7 @@ Test(clock, pauses_are_no_clock_that_was_ahead)
 	     "sql SELECT due_at > UTC_TIMESTAMP(3) + INTERVAL 600 SECOND FROM reservation WHERE order_id = 'R2' -> 1");
 }
 
-/* A clock that was ahead has claimed a hold that lives: it goes back, and the others expire. */
+/* A clock that was ahead has claimed a live hold: it goes back, and the others expire. */
 Test(clock, expiry_of_a_hold_that_lives)
 {
 	flow("receipt  A +10               -> 201",
@@ -232,7 +233,7 @@ Test(clock, expiry_of_a_hold_that_lives)
 	     "sku      A                   -> available=9 reserved=1");
 }
 
-/* A deliverer that had a webhook by such a clock. */
+/* A deliverer claimed a webhook by such a clock. */
 Test(clock, webhooks_of_a_clock_that_was_ahead)
 {
 	flow("sql INSERT INTO webhook (webhook_id, url, from_oldest, parallel, created_at, secret, due_at, place,"
@@ -289,7 +290,7 @@ static bool server_with_a_clock(void)
 	return true;
 }
 
-/* Lists go by the ids. What a batch has written by a clock that is set meanwhile gets ids of the right one. */
+/* Lists go by the ids. A batch that is written while the clock is set gets ids of the right clock. */
 Test(clock, orders_of_a_clock_that_is_set)
 {
 	if (!server_with_a_clock())
@@ -320,7 +321,8 @@ Test(clock, orders_of_a_clock_that_is_set)
 	server_remove(&server);
 }
 
-/* What was counted ahead says nothing about what is counted now, and who came ahead stands before who came later. */
+/* Counts of a clock that was ahead do not affect counts of now, and an order that came then keeps its position before
+ * later ones. */
 Test(clock, counts_and_places_of_a_clock_that_is_set)
 {
 	if (!server_with_a_clock())

@@ -93,7 +93,7 @@ Test(exec, prints_garbage)
 	     TASKS "2,1");
 }
 
-/* Its last line may lack the end of a line. */
+/* The last line may have no newline. */
 Test(exec, ends_without_a_newline)
 {
 	flow(THREE,
@@ -124,7 +124,7 @@ Test(exec, dies_in_the_middle)
 	     TASKS "2,3");
 }
 
-/* It finds the signals as a shell would give them to it: SIGPIPE ends it. */
+/* The program finds the signals as a shell would set them: SIGPIPE ends it. */
 Test(exec, has_no_signal_ignored)
 {
 	flow(THREE,
@@ -133,7 +133,8 @@ Test(exec, has_no_signal_ignored)
 	     STATES "2,2 3,1");
 }
 
-/* Silent for the lease: killed with all that it started; what it had answered counts, the rest is tried again. */
+/* The program is silent for the lease: it is killed with all that it started. Its earlier answers count, the other
+ * orders are tried again. */
 Test(exec, falls_silent)
 {
 	char gate[300], path[300];
@@ -153,7 +154,7 @@ Test(exec, falls_silent)
 	flow_end();
 }
 
-/* Slow, but it answers: the lease is renewed, no reaper gets it. */
+/* The program is slow, but it answers: the lease is renewed, and no reaper frees the orders. */
 Test(exec, takes_longer_than_the_lease)
 {
 	flow_begin();
@@ -170,7 +171,7 @@ Test(exec, takes_longer_than_the_lease)
 	flow_end();
 }
 
-/* More than a pipe holds, to programs that read all of it first, or nothing. */
+/* More input than a pipe holds, to programs that read all of it first, or nothing. */
 Test(exec, of_a_large_batch)
 {
 	flow_begin();
@@ -230,7 +231,8 @@ Test(exec, of_an_expiry_that_fails)
 
 /* ---- a program that settles, and trouble with the database meanwhile: what it answered is not done again */
 
-/* Workers have a program from now on that takes `pause` seconds for each order, and writes down what it has done. */
+/* From now on workers have a program that takes `pause` seconds for each order, and notes the orders that it has
+ * done. */
 static void exec_that_notes(const char *pause)
 {
 	flow_step("exec while read -r l; do id=${l#*:\\\"}; id=${id%%%%\\\"*}; sleep %s; echo $id >> %s/%s.done;"
@@ -243,7 +245,7 @@ static void notes_path(char *path, size_t size)
 	snprintf(path, size, "%s/%s.done", scratch_dir(), flow_scratch()->name);
 }
 
-/* Waits until the program has done its first order, and the worker has heard of it. */
+/* Waits until the program has done its first order, and the worker has read its answer. */
 static void notes_begin(void)
 {
 	char path[300];
@@ -253,7 +255,7 @@ static void notes_begin(void)
 	usleep(200000);
 }
 
-/* Waits until the program has done so many orders. */
+/* Waits until the program has done this many orders. */
 static void notes_wait(int orders)
 {
 	char    path[300];
@@ -274,7 +276,7 @@ static void notes_wait(int orders)
 		flow_fail("the program has done %d orders in %d ms", lines, (int)(clock_ms() - from_ms));
 }
 
-/* How often the program did anything, and how many orders that were. */
+/* Checks how many orders the program has noted, and how many different ones. */
 static void notes_are(int lines, int orders)
 {
 	char  path[300], id[64], seen[100] = "";
@@ -313,7 +315,7 @@ Test(exec, connects_anew)
 	flow_end();
 }
 
-/* Twice as long as the lease, for the worker and for a reaper beside it. */
+/* The database stands still for twice the lease, for the worker and for a reaper beside it. */
 Test(exec, while_the_database_stands_still)
 {
 	struct proxy *proxy;
@@ -338,7 +340,7 @@ Test(exec, while_the_database_stands_still)
 	proxy_close(proxy);
 }
 
-/* It has ended and said all, and the database is away for longer than anybody waits elsewhere. */
+/* The program has ended and answered all, and the database is away for longer than any other wait lasts. */
 Test(exec, waits_for_the_database)
 {
 	flow_begin();
@@ -356,7 +358,7 @@ Test(exec, waits_for_the_database)
 	flow_end();
 }
 
-/* A reaper has freed its orders, although it works: they are its own again, as long as nobody else has had them. */
+/* A reaper has freed the orders although the worker works: it takes them up again, if no other worker has had them. */
 Test(exec, takes_up_what_was_reaped)
 {
 	flow_begin();
@@ -380,7 +382,7 @@ Test(exec, takes_up_what_was_reaped)
 	flow_end();
 }
 
-/* Two of them are settled under the task itself by then, one answered and one not: none of them is lost. */
+/* Two of the orders are settled under the old task meanwhile, one answered and one not: neither is lost. */
 Test(exec, takes_up_no_order_that_its_old_task_has_settled)
 {
 	flow_begin();
@@ -404,7 +406,7 @@ Test(exec, takes_up_no_order_that_its_old_task_has_settled)
 	flow_end();
 }
 
-/* Somebody else has begun some of them: what the program may be at work on is not its own any more, so it is ended. */
+/* Another worker has begun some of the orders. The program may be at work on them, so it is ended. */
 Test(exec, gives_up_what_others_have)
 {
 	flow_begin();
@@ -431,7 +433,7 @@ Test(exec, gives_up_what_others_have)
 	flow_end();
 }
 
-/* A worker that renews its lease hears nothing of the database from then on; its program goes on. */
+/* Starts a worker that, when it renews its lease, loses the database; its program goes on. */
 static struct proxy *exec_without_news(const char *pause)
 {
 	struct proxy *proxy;
@@ -449,8 +451,8 @@ static struct proxy *exec_without_news(const char *pause)
 	return proxy;
 }
 
-/* What the program says meanwhile waits in the pipe: it is heard before anything is given up. Somebody else has had one
- * of the orders, and lost it, too: it is not this worker's any more. */
+/* Answers that wait in the pipe are read before any order is given up. Another worker has had one of the orders, and
+ * lost it, too: that order is not this worker's any more. */
 Test(exec, hears_what_waits_in_the_pipe)
 {
 	struct proxy *proxy = exec_without_news("0.4");
@@ -474,7 +476,7 @@ Test(exec, hears_what_waits_in_the_pipe)
 	proxy_close(proxy);
 }
 
-/* Nobody else is at work on an order that was released: the program goes on. */
+/* No other worker is at work on an order that was released: the program goes on. */
 Test(exec, goes_on_without_what_was_released)
 {
 	struct proxy *proxy = exec_without_news("0.6");
@@ -488,7 +490,7 @@ Test(exec, goes_on_without_what_was_released)
 	proxy_close(proxy);
 }
 
-/* An order that lost its unit meanwhile waits for another one: whoever was at work on it does not settle it. */
+/* An order that lost its unit meanwhile waits for another one: the worker that was at work on it does not settle it. */
 Test(exec, leaves_out_what_waits_by_now)
 {
 	struct proxy *proxy = exec_without_news("0.6");
@@ -507,7 +509,7 @@ Test(exec, leaves_out_what_waits_by_now)
 	proxy_close(proxy);
 }
 
-/* The database refuses for a while what was answered: it is held, and written then. */
+/* The database refuses the answers for a while: the worker holds them, and writes them later. */
 Test(exec, waits_while_the_database_refuses)
 {
 	flow_begin();
@@ -525,7 +527,7 @@ Test(exec, waits_while_the_database_refuses)
 	flow_end();
 }
 
-/* What is not its own any more when it is answered is told to whoever reads the log. */
+/* Answers for orders that the worker has lost are named in the log. */
 Test(exec, tells_what_is_lost)
 {
 	flow_begin();
@@ -562,7 +564,7 @@ Test(exec, inherits_no_descriptor)
 	flow_end();
 }
 
-/* All is answered, so nothing is left that a lease could lose. */
+/* All orders are answered, so the lease has nothing left to lose. */
 Test(exec, tidies_up)
 {
 	char path[300];

@@ -52,7 +52,7 @@ Test(fail, fail_buries)
 	     "sku      A                  -> available=8 reserved=0 on_hand=8");
 }
 
-/* What failed counts as it did when the call is repeated with the same reason, also by the call that ended the task. */
+/* A failure counts as it did when the call is repeated with the same reason, even by the call that ended the task. */
 Test(fail, fail_repeated)
 {
 	flow(STOCK,

@@ -86,7 +86,7 @@ Test(jobs, usage)
 	     "run serve --jobs=settle,fly     -> 78");
 }
 
-/* What waits for its next attempt is not ready. */
+/* An order that waits for its next attempt is not ready. */
 Test(jobs, every)
 {
 	flow_begin();
@@ -103,7 +103,7 @@ Test(jobs, every)
 	flow_end();
 }
 
-/* An order that somebody gave back meanwhile is ready, however long ago it became due. */
+/* An order that was given back meanwhile is ready, however long ago it became due. */
 Test(jobs, once_leaves_nothing_that_was_given_back)
 {
 	char gate[300];
@@ -168,8 +168,8 @@ Test(jobs, sigterm_ends_after_the_batch)
 	flow_end();
 }
 
-/* The claim waits, and by the time it has its orders the worker is to end: nothing has begun, so they go back as if
- * nobody had had them. */
+/* The claim waits, and gets its orders after the worker was told to end. No order has begun, so they go back as if they
+ * had never been claimed. */
 Test(jobs, sigterm_returns_what_has_not_begun)
 {
 	flow_begin();
@@ -186,7 +186,7 @@ Test(jobs, sigterm_returns_what_has_not_begun)
 	flow_end();
 }
 
-/* One order that somebody has locked keeps nobody from the others. */
+/* A locked order does not keep a claim from the others. */
 Test(jobs, claims_pass_over_locked_rows)
 {
 	flow_begin();

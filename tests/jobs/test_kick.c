@@ -29,7 +29,7 @@ Test(kick, by_a_call)
 	     "raw POST /v1/reservations/R1/kick {'x':1} -> 400 invalid_request field=x");
 }
 
-/* An error is told of holds that failed to expire, and of orders that were put off, too: nobody has buried those. */
+/* Holds that failed to expire and orders that were put off have an error, too, although they were not buried. */
 Test(kick, of_what_was_never_buried)
 {
 	struct db *stranger;

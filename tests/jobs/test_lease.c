@@ -39,7 +39,7 @@ Test(lease, reaped)
 	     "sql SELECT COUNT(*) FROM movement WHERE kind = 5 -> 2");
 }
 
-/* A reaper comes between two reads of a call: what it took away is not merely lost. A table that is locked holds the
+/* A reaper comes between two reads of a call: the orders that it took are not merely lost. A locked table holds the
  * call in the middle. */
 static void reaped_meanwhile(const char *call)
 {
@@ -92,7 +92,7 @@ Test(lease, reaped_while_it_is_returned)
 	     "give-back 1                 -> 409 lease_lost");
 }
 
-/* Late, but nobody has taken it away: it counts. */
+/* The lease has run out, but no reaper took the orders: the report counts. */
 Test(lease, overdue_but_not_reaped)
 {
 	flow(STOCK,
@@ -136,7 +136,7 @@ Test(lease, released_while_claimed_is_lost_to_a_complete_of_all)
 	     "task     1                  -> done");
 }
 
-/* With nothing left, a task is done: no reaper should call its worker silent. */
+/* A task without orders left is done: a reaper must not call its worker silent. */
 Test(lease, everything_released_while_claimed)
 {
 	flow(STOCK,
@@ -171,7 +171,8 @@ Test(lease, confirm_and_extend_while_claimed)
 	     "sku      A                  -> available=7 reserved=1 on_hand=8");
 }
 
-/* Holds of a task that others revive or give back, by a clock that was ahead also holds that live: it is told which. */
+/* Holds of a task that clients revive or give back are lost to the task, and named; so are live holds that a clock that
+ * was ahead has claimed. */
 Test(lease, holds_that_others_resolve)
 {
 	flow("receipt  A +10              -> 201",

@@ -1,5 +1,5 @@
-/* test_levels.c - levels: what is sold out and what is back is told, once, by whichever service watches; and every
- * change of stock, where somebody wants to hear of it. */
+/* test_levels.c - levels: the watcher tells once which skus are sold out and which are back, whichever service it is
+ * in. It also tells every change of stock while a service wants that. */
 #include "engine/base/memory.h"
 #include "jobs/levels/level.h"
 #include "tests/kit/events.h"
@@ -114,7 +114,7 @@ Test(levels, a_threshold_is_set)
 	     "run audit              -> 0");
 }
 
-/* Over all places that sell there is a level where a threshold is; what goes from place to place is no change of it. */
+/* The sum over all places that sell has a level if it has a threshold; a transfer between places does not change it. */
 Test(levels, over_all_where_there_is_a_threshold)
 {
 	flow("receipt A +10 A@shop +2 A@qc +1 -> 201",
@@ -139,7 +139,7 @@ Test(levels, over_all_where_there_is_a_threshold)
 	     "run audit                       -> 0");
 }
 
-/* What reserves and settles moves nothing that could be sold. */
+/* Settling moves no units that could be sold, and a call that crosses no level tells nothing. */
 Test(levels, nothing_is_told_twice)
 {
 	flow("serve --lanes 2 --jobs=expire,settle,reap,deliver",
@@ -161,7 +161,7 @@ Test(levels, nothing_is_told_twice)
 	     TOLD "                        -> items=stock.out,stock.back,stock.out items[2].data.sku=Z");
 }
 
-/* An event leaves lines out where they are many; the watcher looks at all of them. */
+/* An event of many lines leaves some out; the watcher looks at all of them. */
 Test(levels, orders_of_very_many_lines)
 {
 	flow_begin();
@@ -176,7 +176,7 @@ Test(levels, orders_of_very_many_lines)
 	flow_end();
 }
 
-/* Skus that nobody touches cost nothing, and have no level. */
+/* Untouched skus cost nothing, and have no level. */
 Test(levels, only_what_was_touched)
 {
 	flow("receipt Q +1 A +1 -> 201",
@@ -188,7 +188,7 @@ Test(levels, only_what_was_touched)
 	     "sql SELECT COUNT(*) FROM level -> 1");
 }
 
-/* A sku that many want at once is told once, and the last word is right. */
+/* A sku that many clients want at once is told once, and the last event is right. */
 Test(levels, under_load)
 {
 	flow("second",
@@ -201,7 +201,7 @@ Test(levels, under_load)
 	     TOLD "                            -> items=stock.out,stock.back");
 }
 
-/* ---- who tells it */
+/* ---- the watcher */
 
 #define TASK "sql SELECT task_id FROM level_watch"
 
@@ -218,7 +218,7 @@ Test(levels, two_services_tell_once)
 	     "sql SELECT fence FROM level_watch -> 1");
 }
 
-/* A service that stands still cannot look; what came and went meanwhile was never out. */
+/* A service that stands still cannot look; a level that was crossed and crossed back meanwhile is not told. */
 Test(levels, a_flicker_is_none)
 {
 	flow_begin();
@@ -235,7 +235,7 @@ Test(levels, a_flicker_is_none)
 	flow_end();
 }
 
-/* Who watches is killed; the other goes on where it was. The stamps of a sku grow all the same. */
+/* The watcher is killed; the other service goes on from its place. The stamps of a sku still grow. */
 Test(levels, another_service_takes_over)
 {
 	flow(LEVELS_WATCHED,
@@ -266,7 +266,7 @@ Test(levels, a_service_that_ends_leaves_it)
 	     "wait " TOLD "                       -> items=stock.out");
 }
 
-/* Nobody watched for a while: what happened then is looked at when somebody does. */
+/* There was no watcher for a while: the next one looks at the changes of that time. */
 Test(levels, what_happened_meanwhile)
 {
 	flow(LEVELS_WATCHED,
@@ -288,7 +288,7 @@ Test(levels, what_happened_meanwhile)
 
 /* ---- the log */
 
-/* What was kept is removed; what has changed meanwhile is told, whether its level was told before or not. */
+/* The kept events are removed. The changes since are told, whether the sku had a level before or not. */
 Test(levels, the_log_off_and_on)
 {
 	flow(LEVELS_WATCHED,
@@ -311,7 +311,7 @@ Test(levels, the_log_off_and_on)
 	     " items[3].data.sku=B");
 }
 
-/* A place in the log that is none any more. */
+/* The place in the log is not valid any more. */
 Test(levels, the_place_is_lost)
 {
 	flow(LEVELS_WATCHED,
@@ -327,7 +327,7 @@ Test(levels, the_place_is_lost)
 	     "wait " TOLD "                      -> items=stock.out,stock.back,stock.out");
 }
 
-/* The log is at the place, but in another past. */
+/* The log has the place, but the database was restored. */
 Test(levels, another_past)
 {
 	flow(LEVELS_WATCHED,
@@ -382,7 +382,7 @@ Test(levels, stock_changed_is_not_too_often)
 	     LAST " -> 92060EA006");
 }
 
-/* The last change is told whoever wants it was away for a moment, or the clock has made a step. */
+/* The last change is told although the service that wants it was away for a moment, or the clock has jumped. */
 Test(levels, stock_changed_while_the_wish_was_over)
 {
 #define WISH(seconds) "sql UPDATE level_watch SET stock_until = UTC_TIMESTAMP(3) + INTERVAL " #seconds " SECOND -> "
@@ -396,14 +396,14 @@ Test(levels, stock_changed_while_the_wish_was_over)
 	     "receipt A +3 Z +1                    -> 201",
 	     "reserve R1 Z=1                       -> 201",
 	     SEEN_Z,
-	     "sql DO SLEEP(2)", /* it would be told within two seconds */
+	     "sql DO SLEEP(2)", /* a watcher tells within two seconds */
 	     CHANGES "                             -> items=stock.changed",
 	     WISH(60),
 	     "wait:9 " CHANGES "                   -> items=stock.changed,stock.changed"
 	     " items[1].data.items[0].sku=A items[1].data.items[0].available=12");
 }
 
-/* The wish of one service is followed by another that watches, and ends with it. */
+/* The wish of one service is fulfilled by the watcher in another, and ends with that service. */
 Test(levels, one_service_wants_every_change)
 {
 	flow(LEVELS_WATCHED,
@@ -469,7 +469,7 @@ Test(levels, spots)
 	spots_fini(&s);
 }
 
-/* Many are known, and all are forgotten when they are too many. */
+/* Many spots are known, and all are forgotten when they are too many. */
 Test(levels, spots_of_a_large_shop)
 {
 	struct spots s = {0};

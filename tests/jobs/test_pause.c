@@ -1,5 +1,5 @@
-/* test_pause.c - jobs that an operator pauses: claims hand out nothing, deliverers begin nothing, whoever asks is told.
- */
+/* test_pause.c - jobs that an operator pauses: claims hand out nothing, deliverers begin nothing, and every caller is
+ * told. */
 #include "tests/lang/flow.h"
 #include "tests/kit/inbox.h"
 #include "tests/lang/steps.h"

@@ -108,7 +108,7 @@ Test(reap, reap_buries)
 	     "get      R1                   -> buried attempts=1");
 }
 
-/* All that is overdue, however many. */
+/* All overdue tasks are reaped, however many there are. */
 Test(reap, reap_of_many_tasks)
 {
 	flow_begin();
@@ -153,7 +153,7 @@ Test(reap, many_reapers_at_once)
 	flow_end();
 }
 
-/* More than go into one transaction. The first are freed, and then all are buried. */
+/* More orders than go into one transaction. The first ones are freed, and then all are buried. */
 Test(reap, reap_of_a_large_task)
 {
 	flow_begin();
@@ -175,7 +175,7 @@ Test(reap, reap_of_a_large_task)
 	flow_end();
 }
 
-/* Marked, and then the reaper died; or a worker's return was cut in half. */
+/* The reaper died after it had marked the task; or a worker's return was cut in half. */
 Test(reap, reap_finishes_what_another_began)
 {
 	flow(THREE,
@@ -205,12 +205,12 @@ Test(reap, reap_finishes_what_another_began)
 /* Longer than the lease, and than a reaper that looks every second takes for one between two of its looks. */
 enum { STANDSTILL_US = 3600000 };
 
-/* A reaper has come to the end of a pass: it removes what a process has left an hour ago. */
+/* A reaper has come to the end of a pass: it has removed a row that a process left an hour ago. */
 #define SWEPT                                                                            \
 	"sql INSERT INTO process VALUES (7, 1, UTC_TIMESTAMP(3) - INTERVAL 2 HOUR) -> ", \
 		"wait sql SELECT COUNT(*) FROM process WHERE mark = 7 -> 0"
 
-/* A worker that speaks HTTP could not renew its lease while nobody saw the database: it gets another chance. */
+/* A worker over HTTP could not renew its lease while the database was away: it gets another chance. */
 Test(reap, reaper_waits_after_a_standstill)
 {
 	struct proxy *proxy;
@@ -233,7 +233,7 @@ Test(reap, reaper_waits_after_a_standstill)
 	proxy_close(proxy);
 }
 
-/* ... and no more than that, though a stranger has locked the row of another one. */
+/* .. and no longer than that, although another connection has locked the row of another task. */
 Test(reap, reaper_frees_after_its_grace)
 {
 	struct proxy *proxy;
@@ -274,8 +274,8 @@ static void orders_add(void *arg, const struct task *task, int64_t orders)
 	*(int64_t *)arg += orders;
 }
 
-/* Claims an order, and gives the number of orders that a reaper frees whose last pass was an hour ago, when the lease
- * ran out in between. Since that pass the database's clock has gained so much. */
+/* Claims an order, and returns how many orders a reaper frees that had its last pass an hour ago, if the lease ran out
+ * in between. Since that pass the database's clock has gained gained_ms. */
 static int64_t freed_by_a_clock_that_gained(struct db *db, struct catalogue *c, int64_t gained_ms)
 {
 	enum { HOUR_MS = 3600000 };

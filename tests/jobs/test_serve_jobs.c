@@ -72,8 +72,7 @@ Test(serve_jobs, all_of_them)
 	     "raw GET /metrics              -> holdfast_reaped_tasks_total=1");
 }
 
-/* A paid order leaves the stock when somebody has shipped it. Without a list, or with an empty one, no job says that.
- */
+/* A paid order leaves the stock when it was shipped. Without a list, or with an empty one, no job settles orders. */
 Test(serve_jobs, settle_where_it_is_named_alone)
 {
 	static const char *const lists[] = {"serve --lanes 1 --jobs", "serve --lanes 1 --jobs="};

@@ -55,7 +55,7 @@ Test(settlement, by_a_program_of_a_damaged_slot)
 	     REPAIR);
 }
 
-/* A slot that is gone: nothing refuses it, but the count of rows tells. */
+/* A slot is missing: no constraint refuses that, but the number of changed rows shows it. */
 Test(settlement, without_a_slot)
 {
 	flow(TEN,
@@ -66,7 +66,7 @@ Test(settlement, without_a_slot)
 	     "sql UPDATE stock_slot SET slot = slot - 40 WHERE sku_id = 2 -> ");
 }
 
-/* Nobody knows the units of an order that has lost its lines. */
+/* The units of an order that has lost its lines are unknown. */
 Test(settlement, without_lines)
 {
 	flow(TEN,
@@ -102,7 +102,7 @@ Test(settlement, expiry_of_a_damaged_slot)
 	     "sku      B                   -> available=10 reserved=0");
 }
 
-/* What the database refuses of all of them is no fault of the orders: none is buried. */
+/* An error that the database gives for all orders is not their fault: none is buried. */
 Test(settlement, several_that_the_database_refuses)
 {
 	flow(TEN,
@@ -118,7 +118,7 @@ Test(settlement, several_that_the_database_refuses)
 	     STATES "3,10");
 }
 
-/* What it refuses of one of them, for whatever reason, is that one's. */
+/* An error that the database gives for one order only buries that order, whatever the reason is. */
 Test(settlement, that_the_database_refuses)
 {
 	flow(TEN,
@@ -131,7 +131,7 @@ Test(settlement, that_the_database_refuses)
 	     "sql DROP TRIGGER refuse      -> ");
 }
 
-/* Nothing was done since, so it may as well be the database: it is tried again. */
+/* No order was completed since, so the database may be to blame: the order is tried again. */
 Test(settlement, that_the_database_refuses_in_the_end)
 {
 	flow(TEN,
@@ -148,7 +148,7 @@ Test(settlement, that_the_database_refuses_in_the_end)
 	     STATES "3,10");
 }
 
-/* A stranger keeps a slot locked: what needs it waits, and the others are settled. */
+/* Another connection keeps a slot locked: the orders that need it wait, and the others are settled. */
 Test(settlement, of_a_locked_slot)
 {
 	struct db *stranger;
@@ -196,7 +196,7 @@ Test(settlement, of_very_many_slots)
 	     "sku      S7                  -> on_hand=0");
 }
 
-/* It cannot be divided, and is done all the same. */
+/* The order cannot be divided, and is settled all the same. */
 Test(settlement, of_one_order_in_very_many_slots)
 {
 	flow("receipt  A +1                -> 201",

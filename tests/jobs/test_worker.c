@@ -1,4 +1,4 @@
-/* test_worker.c - workers, clients and trouble at the same time: each order is resolved once, whoever comes first. */
+/* test_worker.c - workers, clients and trouble at the same time: each order is resolved once, whichever comes first. */
 #include "tests/lang/flow.h"
 #include "tests/kit/proxy.h"
 #include "tests/lang/steps.h"
@@ -24,7 +24,7 @@ Test(worker, settle_against_release)
 	flow_end();
 }
 
-/* Workers of another kind, over HTTP, beside ours: nobody gets an order twice. */
+/* Workers over HTTP beside our own: no order is handed out twice. */
 Test(worker, claims_over_http_beside_workers)
 {
 	flow_begin();
@@ -107,8 +107,8 @@ Test(worker, expiry_against_everybody)
 	flow_end();
 }
 
-/* A worker that is to end has claimed an order, and somebody changes it just then: the claim is given back all the
- * same. Nobody would do it for the worker before the lease is over. */
+/* A worker that is to end has claimed an order, and a client changes it just then: the claim is given back all the
+ * same. Otherwise the order would stay claimed until the lease is over. */
 Test(worker, gives_its_claim_back_at_its_end)
 {
 	struct proxy *proxy;
@@ -134,7 +134,7 @@ Test(worker, gives_its_claim_back_at_its_end)
 
 /* ---- trouble with the database */
 
-/* Connections die in the middle of claims and completions: what is unknown is looked up. */
+/* Connections die in the middle of claims and completions: unknown outcomes are looked up. */
 Test(worker, connections_cut)
 {
 	flow_begin();
@@ -182,7 +182,7 @@ Test(worker, database_away)
 	flow_end();
 }
 
-/* Rows are locked by somebody for a while: the worker waits and goes on. */
+/* Another connection locks the rows for a while: the worker waits and goes on. */
 Test(worker, rows_locked)
 {
 	flow_begin();
@@ -222,7 +222,7 @@ Test(worker, serve_with_jobs_ends)
 	flow_end();
 }
 
-/* ---- a claim whose answer is lost */
+/* ---- a claim with a lost answer */
 
 #define CLAIM "INSERT INTO job_task (task_id, kind"
 #define ROWS  "FROM reservation r FORCE INDEX (claim)"

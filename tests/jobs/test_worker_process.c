@@ -48,7 +48,7 @@ static void pause_ms(int ms)
 
 /* ---- freeze */
 
-/* Its program has done the work and says so, but by then the orders are another's. */
+/* The program has done the work and says so, but meanwhile another worker has the orders. */
 Test(worker_process, freeze)
 {
 	char gate[300];
@@ -82,7 +82,7 @@ Test(worker_process, freeze)
 	flow_end();
 }
 
-/* The same over HTTP, where the fenced completions are counted. */
+/* A frozen worker over HTTP: its fenced completions are counted. */
 Test(worker_process, freeze_of_a_worker_over_http)
 {
 	flow_begin();
@@ -152,8 +152,8 @@ static void settle_the_rest(void)
 	}
 }
 
-/* A worker is killed at a random time, again and again, while orders come in and others are released. Some it buries.
- */
+/* A worker is killed at a random time, again and again, while orders come in and others are released. Some orders are
+ * buried by that. */
 Test(worker_process, kill, .timeout = LONG_S)
 {
 	struct race *load = NULL;
@@ -205,7 +205,7 @@ static int orders_of_a_drill(void)
 	return rounds() * 200 < 10000 ? rounds() * 200 : 10000;
 }
 
-/* Workers are killed and started again while reapers free what they had. */
+/* Workers are killed and started again while reapers free their orders. */
 Test(worker_process, two_reapers_and_four_workers, .timeout = LONG_S)
 {
 	int n = orders_of_a_drill();

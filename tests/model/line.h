@@ -7,21 +7,22 @@
 
 /* The moment of this call. Calls are microseconds apart. */
 int64_t model_now(const struct model *m);
-/* The order behind this one; -1: the first, and none. */
+/* The order after this one in the line; -1 as id: the first order; -1 as result: there is none. */
 int line_next(const struct model *m, int s, int p, int id);
-/* Takes its turns, in lines where it waits: those of the order that it replaces, line by line. old: NULL: none. */
+/* Gives the order its turns in the lines where it waits. It takes those of the order that it replaces, line by line.
+ * old: the replaced order; NULL: none. */
 void turns_make(const struct model *m, const struct order *old, struct order *o);
-/* It is confirmed, and stands behind those that are. */
+/* Moves the order behind the confirmed ones, after its confirmation. */
 void turns_confirm(const struct model *m, struct order *o);
 
-/* What is available at a place with a line goes to the orders of the line; the promise stays. */
+/* Gives the units that are available at a place with a line to the orders of the line; the promise stays. */
 void lines_pull(struct model *m);
-/* Promised units have come, and the line gets them first; how many it got. */
+/* Gives promised units that have come to the line first. Returns how many it got. */
 int64_t line_arrive(struct model *m, const struct end *e);
-/* Units of orders at a place that a loss may take. */
+/* Units that orders have at a place, and that a loss may take. */
 int64_t line_may_lose(const struct model *m, int s, int p);
-/* The end of the line loses units, and waits for others at `to`; how many orders did for the first time, by sku, in
- * the movement of this number. */
+/* Takes units from the end of the line; these orders wait for others at `to`. Returns how many orders lost units of
+ * this sku for the first time in the movement of this number. */
 int line_lose(struct model *m, int s, int p, int64_t qty, int to, int movement);
 
 #endif

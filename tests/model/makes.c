@@ -4,7 +4,7 @@
 #include "tests/model/order.h"
 #include "tests/model/wire.h"
 
-enum { WAITED = 3, LONG_TTL_S = 2600000 }; /* WAITED: skus of a walk about lines */
+enum { WAITED = 3, LONG_TTL_S = 2600000 }; /* WAITED: skus in a walk about lines of orders */
 
 unsigned chance(struct maker *k, unsigned n)
 {
@@ -18,7 +18,7 @@ static void line_set(struct ask *a, int s, int p, int64_t qty)
 	a->lines.qty[s][p] = qty;
 }
 
-/* Places whose units are for sale, mostly: of a walk about lines many of promises. */
+/* Mostly a place with units for sale; in a walk about lines, many with promises. */
 static int place_make(struct maker *k)
 {
 	static const int places[] = {MAIN, MAIN, MAIN, PO, PO, PO, PARIS, BO};
@@ -50,8 +50,8 @@ static void cells_make(struct maker *k, struct cells *to, int64_t most, bool neg
 	}
 }
 
-/* Of places that sell what they have, or of one and the place at which it waits. Those who wait there get what the
- * first one has, so it ends the same whatever is taken. */
+/* Picks places that sell their units, or one such place and the place at which it waits. The orders there get the units
+ * of the first place, so the end is the same whichever units are taken. */
 static void wish_places(struct maker *k, struct wish *w)
 {
 	int first = (int)chance(k, PO), step = 1 + (int)chance(k, PO - 1);
@@ -67,7 +67,7 @@ static void wish_places(struct maker *k, struct wish *w)
 	w->place[1] = k->model->waits_at[first] - 1;
 }
 
-/* Mostly of a sku that plain lines ask for, too. */
+/* Mostly for a sku that plain lines ask for, too. */
 static void wish_make(struct maker *k, struct ask *a, int64_t most)
 {
 	a->wish = (struct wish){.sku = sku_make(k)};
@@ -80,7 +80,7 @@ static void wish_make(struct maker *k, struct ask *a, int64_t most)
 		a->best_effort = false;
 }
 
-/* One that no order has, or one that was refused: those are not remembered. */
+/* Returns an id that no order has, or that was refused: refused ids are not remembered. */
 static int order_id_make(struct maker *k)
 {
 	int old = k->orders ? (int)chance(k, (unsigned)k->orders) : 0;
@@ -95,7 +95,7 @@ static int move_id_make(struct maker *k)
 	return k->moves && chance(k, 5) == 0 && !k->model->moved[old].made ? old : k->moves++;
 }
 
-/* Mostly one of late. */
+/* Mostly a recent one. */
 static int id_find(struct maker *k, int ids)
 {
 	if (ids == 0)
@@ -114,7 +114,7 @@ static int ttl_make(struct maker *k)
 	return MODEL_TICK_S / 2 + MODEL_TICK_S * (int)chance(k, 5);
 }
 
-/* Mostly one in one of these states. */
+/* Mostly an order in one of these states. */
 static int order_find(struct maker *k, enum order_state first, enum order_state second)
 {
 	int id = id_find(k, k->orders);
@@ -132,8 +132,8 @@ static bool any_line(const struct ask *a)
 	return false;
 }
 
-/* What is open stays out of a walk about lines: the place of an order that replaces one whose place was told, and of
- * lines that a confirmed order gets beside those that it had. */
+/* Keeps out of a walk about lines what the documents leave open: the position of an order that replaces one with a
+ * given position, and of lines that a confirmed order gets beside its own. */
 static void without_doubt(struct maker *k, struct ask *a)
 {
 	const struct order *old = a->other ? &k->model->order[a->other - 1] : NULL;
@@ -172,7 +172,7 @@ static void reserve_make(struct maker *k, struct ask *a)
 	without_doubt(k, a);
 }
 
-/* Mostly with the lines of the order that it replaces. */
+/* Mostly with the lines of the replaced order. */
 static void replace_make(struct maker *k, struct ask *a)
 {
 	const struct order *old;
@@ -189,7 +189,7 @@ static void replace_make(struct maker *k, struct ask *a)
 	without_doubt(k, a);
 }
 
-/* One that waits, and never expires: where it stands after that is open. */
+/* Makes an order that waits and never expires: its position after expiry is left open. */
 static void told_make(struct maker *k, struct ask *a)
 {
 	int s = sku_make(k), p = chance(k, 3) ? PO : BO;
@@ -203,7 +203,7 @@ static void told_make(struct maker *k, struct ask *a)
 	a->best_effort = false;
 }
 
-/* The same id again, mostly with the same lines. */
+/* Repeats an id, mostly with the same lines. */
 static void reserve_again(struct maker *k, struct ask *a)
 {
 	const struct ask *made;
@@ -226,7 +226,7 @@ static void reserve_again(struct maker *k, struct ask *a)
 		a->wish.may_split = !a->wish.may_split;
 }
 
-/* Some units of an order, at times more than it has, or what others have. */
+/* Splits off some units of an order, at times more than it has, or units of other orders. */
 static void split_make(struct maker *k, struct ask *a)
 {
 	const struct order *first;
@@ -297,8 +297,8 @@ static void return_make(struct maker *k, struct ask *a)
 	move_make(k, a, ASK_RETURN);
 }
 
-/* Some units of an order that was settled, mostly, wherever; at times more than it had or what is left, or those of a
- * part, from the first. */
+/* Returns units, mostly some of a settled order, to any place. At times these are more than it had or has left, or
+ * units of a part, by the first order. */
 static void return_of_order_make(struct maker *k, struct ask *a)
 {
 	const struct order *of;
@@ -325,7 +325,7 @@ static void return_of_order_make(struct maker *k, struct ask *a)
 		a->lines = some;
 }
 
-/* Never a number for which it matters whether an expired hold was swept already: that is left open. */
+/* Never a number that depends on whether an expired hold was swept already: that is left open. */
 static void count_make(struct maker *k, struct ask *a)
 {
 	const struct model *m = k->model;
@@ -349,7 +349,7 @@ static void count_make(struct maker *k, struct ask *a)
 	}
 }
 
-/* Promised units are lost, mostly; at times it is said wrongly where others are waited for. */
+/* Makes a loss, mostly of promised units; at times with a wrong place to wait at. */
 static void loss_make(struct maker *k, struct ask *a)
 {
 	int lines = 1 + (int)chance(k, 2);
@@ -383,7 +383,7 @@ static void transfer_make(struct maker *k, struct ask *a)
 	}
 }
 
-/* One line of each sku: in what order the lines of a call are handed out is open. */
+/* Makes one line per sku: the order in which the lines of a call are handed out is left open. */
 static void arrival_make(struct maker *k, struct ask *a)
 {
 	*a = (struct ask){.what = ASK_ARRIVAL, .id = move_id_make(k), .ends = 1 + (int)chance(k, MODEL_ENDS)};
@@ -392,7 +392,7 @@ static void arrival_make(struct maker *k, struct ask *a)
 		                         1 + chance(k, 4)};
 	if (a->ends == 2 && a->end[0].sku == a->end[1].sku)
 		a->ends = 1;
-	if (chance(k, 20) == 0) /* not in the house is none of these */
+	if (chance(k, 20) == 0) /* not for places outside the house */
 		a->end[0].from = a->end[0].to == MAIN ? PARIS : MAIN;
 }
 
@@ -418,7 +418,8 @@ static bool lies_aside(const struct model *m, const struct order *o)
 	return false;
 }
 
-/* What becomes of units at a place that is not for sale any more is open, and of a second kick. */
+/* The documents leave open what becomes of units at a place that is not for sale any more, and what a second kick
+ * does. */
 static void change_without_doubt(struct maker *k, struct ask *a)
 {
 	const struct order *o = &k->model->order[a->id];
@@ -488,7 +489,7 @@ static void get_make(struct maker *k, struct ask *a)
 	change_make(k, a, ASK_GET);
 }
 
-/* What a task has, if one has any. */
+/* Makes a call about the orders of a task, if there is a task. */
 static void claimed_make(struct maker *k, struct ask *a)
 {
 	int id = order_find(k, ORDER_CONFIRMED, ORDER_CONFIRMED);
@@ -509,7 +510,7 @@ static void claimed_make(struct maker *k, struct ask *a)
 /* ---- one call */
 
 struct making {
-	int times; /* how often, beside the others */
+	int times; /* how often, in proportion to the others */
 	void (*make)(struct maker *, struct ask *);
 };
 
@@ -557,8 +558,8 @@ void make_end(struct maker *k, struct ask *a)
 
 /* ---- a call of several */
 
-/* The last order of the call takes the place of another, and so on with it. Orders in between would be judged with or
- * without what a replacement leaves over. */
+/* The last order of the call replaces another one, and so on. Orders in between would be judged with or without the
+ * units that a replacement frees. */
 static int chain_make(struct maker *k, struct ask *asks, int n)
 {
 	for (int links = (int)chance(k, 4); links > 0 && n < MAKE_MAX; links--, n++) {
@@ -568,7 +569,7 @@ static int chain_make(struct maker *k, struct ask *asks, int n)
 	return n;
 }
 
-/* Which lane is first to take its part of the call is open, and so are places in a line. */
+/* The documents leave open which lane takes its part of the call first, and so the positions in a line. */
 static void at_stock(struct maker *k, struct ask *a)
 {
 	EACH_CELL(s, p)
@@ -579,7 +580,7 @@ static void at_stock(struct maker *k, struct ask *a)
 		line_set(a, 0, MAIN, 1);
 }
 
-/* Some orders of the call repeat one before them, which was taken or refused just now. */
+/* Some orders of the call repeat an earlier one that was accepted or refused just now. */
 int make_batch(struct maker *k, struct ask *asks)
 {
 	int n = 1 + (int)chance(k, chance(k, 10) ? 8 : MAKE_MAX);
@@ -602,7 +603,7 @@ int make_batch(struct maker *k, struct ask *asks)
 	return k->waits ? n : chain_make(k, asks, n);
 }
 
-/* Lanes work side by side, so at most one order of the call looks for units, or waits and is confirmed. */
+/* Lanes work at the same time, so at most one order of the call asks for units, or waits and is confirmed. */
 int make_changes(struct maker *k, struct ask *asks)
 {
 	static void (*const makes[])(struct maker *, struct ask *) = {confirm_make, reacquire_make, release_make,

@@ -101,7 +101,7 @@ static bool expires_as(const cJSON *root, int64_t left_s)
 	return off > -RUN_MAX_S && off < CLOCK_SLACK_S;
 }
 
-/* Each sku of which units came back has one row, and there are no others. */
+/* Each sku with units that came back has one row, and there are no others. */
 static bool returned_meets(const cJSON *rows, const struct order *o, struct text *why)
 {
 	const cJSON *row = rows ? rows->child : NULL;
@@ -118,7 +118,7 @@ static bool returned_meets(const cJSON *rows, const struct order *o, struct text
 	return (rows ? cJSON_GetArraySize(rows) : 0) == came || differs(why, "returned", rows);
 }
 
-/* Lines of a live order say it where their units have not come yet. */
+/* Lines of a live order say `waiting` if their units have not come yet. */
 static bool waiting_meets(const cJSON *rows, const struct order *o, const struct model *m, struct text *why)
 {
 	const cJSON *row;
@@ -149,7 +149,7 @@ static bool order_meets(const cJSON *root, const struct order *o, const struct m
 		return differs(why, "expires_at", member(root, "expires_at"));
 	if ((member(root, "on_hold") != NULL) != (o->on_hold && order_lives(o)))
 		return differs(why, "on_hold", root);
-	/* A job that expires a hold claims it first, and that is an attempt. */
+	/* A job that expires a hold claims it first, and that counts as an attempt. */
 	if (!number_is(root, "attempts", 0, o->tried ? MODEL_IDS : o->state == ORDER_EXPIRED) ||
 	    !member(root, "created_at") || (member(root, "settled_at") != NULL) != (o->state == ORDER_SETTLED) ||
 	    (member(root, "confirmed_at") != NULL) != (o->confirmed > 0) ||
@@ -231,7 +231,7 @@ static bool wish_meets(const cJSON *rows, const struct verdict *v, struct text *
 	return true;
 }
 
-/* The settled orders that were split off from what the return names. */
+/* The settled orders that were split off from the order of the return. */
 static bool parts_meet(const cJSON *parts, const struct ask *ask, const struct verdict *v, const struct model *m,
                        struct text *why)
 {
@@ -249,7 +249,7 @@ static bool parts_meet(const cJSON *parts, const struct ask *ask, const struct v
 	return count == 0 || differs(why, "parts", parts);
 }
 
-/* A row for each sku of which too much would come back, or go to one customer. */
+/* A row for each sku of which too many units would come back, or go to one customer. */
 static bool rows_by_sku_meet(const cJSON *root, const struct verdict *v, struct text *why)
 {
 	const cJSON *row;

@@ -15,7 +15,7 @@ void model_tick(struct model *m, int64_t seconds)
 			order_expire(m, &m->order[i]);
 }
 
-/* A hold is swept as a whole: where all is available, none of those that have units there waits to be swept. */
+/* A hold is swept as a whole: if all units are available at a place, no hold with units there waits to be swept. */
 bool model_sees(struct model *m, int sku, int place, int64_t available)
 {
 	int64_t most = m->available[sku][place];
@@ -40,7 +40,7 @@ void model_settle(struct model *m)
 	m->calls++;
 }
 
-/* ---- what is said of skus and places */
+/* ---- settings of skus and places */
 
 bool model_limit(struct model *m, int sku, int64_t limit)
 {

@@ -1,4 +1,4 @@
-/* model.h - what the service has to answer, in the simplest words: full tables in memory, one request after the other.
+/* model.h - the answers that the service must give, in the simplest form: full tables in memory, one request at a time.
  *
  * Written from api/openapi.yaml and the documents alone and sharing nothing with the engine. There are no slots, no
  * lanes and no sweeps here: a hold gives its units back at the moment it expires. The service may sweep later, so only
@@ -67,21 +67,21 @@ struct ask {
 	enum asked   what;
 	int          id;       /* of the order or movement */
 	int          other;    /* 1 + the order to be replaced, split, or from which units come back; 0: none */
-	enum then    then;     /* what becomes of the part of a split */
+	enum then    then;     /* what the part of a split becomes */
 	bool         confirm;  /* held and confirmed in one step */
-	bool         force;    /* settled whatever task has it */
+	bool         force;    /* settle it, whichever task has it */
 	struct cells lines;    /* asked for, moved or counted; equal lines are summed already */
 	struct cells expected; /* of a count: named where the line gives `expected` */
 	struct cells loses;    /* named where the line may take promised units; 1 + the place `to`; 0: left out */
 	struct end   end[MODEL_ENDS];
 	int          ends;
-	struct wish  wish;     /* of a reservation */
-	int          customer; /* 1 + who the order is for; 0: not said */
-	struct cells shown;    /* the lines of the answer: which place a wish was granted at is the service's to say */
-	int          reason;   /* 0: none */
-	int          ttl_s, told_s; /* told_s: it waits since so many seconds; 0: not said */
+	struct wish  wish;          /* of a reservation */
+	int          customer;      /* 1 + the customer of the order; 0: none */
+	struct cells shown;         /* lines of the answer: the service chooses the place of a wish */
+	int          reason;        /* 0: none */
+	int          ttl_s, told_s; /* told_s: it waits since this many seconds; 0: not given */
 	bool         best_effort;
-	int          wrong; /* 0: well-formed; otherwise which fault its body has */
+	int          wrong; /* 0: well-formed; otherwise the fault of its body */
 };
 
 enum order_state {
@@ -94,28 +94,28 @@ enum order_state {
 	ORDER_SETTLED
 };
 
-/* A place in a line of orders. Confirmed orders stand before held ones, whatever these say. */
+/* A position in a line of orders. Confirmed orders stand before held ones, whatever these say. */
 struct turn {
 	int64_t since;
-	int     first; /* the `nth` of the order that it came from */
-	bool    told;  /* `since` was told */
+	int     first; /* the `nth` of the order from which the position came */
+	bool    told;  /* the client gave `since` */
 };
 
 struct order {
 	enum order_state state;
-	int              nth; /* which of all orders: 1 is the first */
-	struct ask       ask; /* what made it */
+	int              nth; /* its number among all orders, from 1 */
+	struct ask       ask; /* the call that made it */
 	struct cells     held;
-	int              customer;      /* as of ask; that of a part is its first order's */
-	struct cells     fault, second; /* the rows of `short`, told again to whoever repeats the call */
+	int              customer;      /* as in `ask`; a part has that of its first order */
+	struct cells     fault, second; /* the rows of `short`, repeated if the call is */
 	struct cells     limited;       /* named where the row says `limit` */
 	bool             wish_short, wish_limited;
 	int64_t          wish_available;
 	int64_t          expires_s;                      /* by the model's clock */
-	int64_t          made, confirmed, told;          /* moments (model_now); 0: never. told: since when it waits */
-	struct turn      turn[MODEL_SKUS][MODEL_PLACES]; /* where it waits */
+	int64_t          made, confirmed, told;          /* moments (model_now); 0: never. told: given waiting time */
+	struct turn      turn[MODEL_SKUS][MODEL_PLACES]; /* its positions, where it waits */
 	bool             claimed, tried;                 /* a task has it; a task had it at any time */
-	bool             on_hold;                        /* it is held back from shipping, without end */
+	bool             on_hold;                        /* held back from shipping, without end */
 	bool             served;                         /* units for which it waited have come */
 	int              losses, lost_in, lost_sku; /* movements that took units of it; the last one, and its sku */
 	bool             unswept;                   /* expired, and its units may still be in `reserved` */
@@ -126,8 +126,8 @@ struct order {
 struct moved {
 	bool         made;
 	struct ask   ask;
-	struct cells lines;              /* what it changed */
-	int64_t      filled[MODEL_ENDS]; /* of an arrival: what orders that wait got of each line */
+	struct cells lines;              /* the units that it changed */
+	int64_t      filled[MODEL_ENDS]; /* of an arrival: units of each line that went to orders */
 	int          backordered;        /* orders that lost units, each counted for each sku */
 };
 
@@ -136,7 +136,7 @@ struct model {
 	int          orders, ids;  /* made so far; no order has this number or a greater one */
 	bool         known[MODEL_SKUS];
 	enum kind    kind[MODEL_PLACES];
-	int          waits_at[MODEL_PLACES]; /* 1 + the place whose line gets what is available here; 0: none */
+	int          waits_at[MODEL_PLACES]; /* 1 + the place that gets the units available here; 0: none */
 	int64_t      available[MODEL_SKUS][MODEL_PLACES], reserved[MODEL_SKUS][MODEL_PLACES];
 	int64_t      unswept[MODEL_SKUS][MODEL_PLACES]; /* of `available`: perhaps still in `reserved` */
 	int64_t      limit[MODEL_SKUS];                 /* of each customer; 0: none */
@@ -145,14 +145,14 @@ struct model {
 	struct moved moved[MODEL_IDS];
 };
 
-/* What has to come back. */
+/* The answer that must come back. */
 struct verdict {
 	int                 status;
 	const char         *code;  /* of a refusal; otherwise NULL */
-	const char         *field; /* that is at fault; NULL: whichever */
+	const char         *field; /* the field at fault; NULL: any */
 	bool                replayed, reacquired;
 	const struct order *order;  /* NULL: the answer shows none */
-	const struct moved *moved;  /* likewise */
+	const struct moved *moved;  /* NULL: the answer shows none */
 	struct cells        fault;  /* the rows of a refusal, or of `short`; the first number of each */
 	struct cells        second; /* their second number */
 	struct cells        slack;  /* by how much the second number may be more */
@@ -168,19 +168,20 @@ struct verdict {
 
 /* Decides and does it. */
 void model_do(struct model *m, const struct ask *ask, struct verdict *out);
-/* A call is over: what is available goes to the orders that wait for it. */
+/* After a call: gives the available units to the orders that wait for them. */
 void model_settle(struct model *m);
-/* What each customer may have of a sku; 0: as much as he likes. true: the sku is new. */
+/* Sets how many units of a sku each customer may have; 0: no limit. true: the sku is new. */
 bool model_limit(struct model *m, int sku, int64_t limit);
 /* Time passes. */
 void model_tick(struct model *m, int64_t seconds);
 /* All that has expired is swept. */
 void model_sweep(struct model *m);
-/* The service showed so many units available at this place. false: that cannot be. */
+/* The service showed that this many units are available at this place. false: that is impossible. */
 bool model_sees(struct model *m, int sku, int place, int64_t available) MUST_CHECK;
-/* Another kind of place cannot be: units or promises lie there, or a place waits at it. */
+/* The place cannot change its kind: units or promises lie there, or a place waits at it. */
 bool model_in_use(const struct model *m, int place, enum kind kind) MUST_CHECK;
-/* A task takes all that is ready; its end, and what becomes of the orders that it still has. How many these are. */
+/* A task claims all orders that are ready. The end of the task, and the new state of its orders. Both return how many
+ * orders there are. */
 int model_claim(struct model *m);
 int model_task_end(struct model *m, enum order_state state);
 

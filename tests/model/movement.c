@@ -23,7 +23,7 @@ static bool moved_equal(const struct ask *a, const struct ask *b)
 
 /* ---- kinds of places */
 
-/* 1 + the place where the losers wait; 0: at none. */
+/* 1 + the place at which orders that lose units wait; 0: none. */
 static int lost_to(const struct model *m, const struct ask *ask, int s, int p)
 {
 	return ask->loses.qty[s][p] ? (int)ask->loses.qty[s][p] : m->waits_at[p];
@@ -82,7 +82,7 @@ static bool refuse_mismatch(const struct model *m, const struct ask *ask, struct
 	return true;
 }
 
-/* What a movement changes, or which lines would take more than there is. */
+/* Works out what a movement changes. Refuses lines that would take more units than there are. */
 static bool refuse_short(const struct model *m, const struct ask *ask, struct cells *change, struct verdict *out)
 {
 	bool    count = ask->what == ASK_COUNT;
@@ -108,7 +108,7 @@ static bool refuse_short(const struct model *m, const struct ask *ask, struct ce
 	return true;
 }
 
-/* What a line gives has to be there before. Promised units arrive, too. */
+/* The units that a line moves must be there before. Promised units arrive, too. */
 static bool refuse_ends(const struct model *m, const struct ask *ask, struct verdict *out)
 {
 	struct cells given = {0};

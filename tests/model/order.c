@@ -141,22 +141,22 @@ static bool refuse_not_for_sale(const struct model *m, const struct ask *ask, st
 	return has_fault(out);
 }
 
-/* What this order may have: what is available, and what the order has that it replaces. */
+/* Units that this order may have: those available, and those of the order that it replaces. */
 static void there_are(const struct model *m, const struct order *old, struct cells *there)
 {
 	EACH_CELL(s, p)
 	there->qty[s][p] = m->available[s][p] + (old ? old->held.qty[s][p] : 0);
 }
 
-/* ---- of which a customer may have so many */
+/* ---- limits of customers */
 
-/* Of the units that he has, those that the new order takes over. */
+/* Of the customer's units, those that the new order takes over. */
 static int64_t kept(const struct order *old, int customer, int s)
 {
 	return old && old->customer == customer ? units_of(&old->held, s) : 0;
 }
 
-/* The units of a sku that a new order may have. Nobody has to give back what he has. */
+/* The units of a sku that a new order may have. A customer above the limit keeps all units. */
 static int64_t room_of(const struct model *m, const struct order *old, int customer, int s)
 {
 	int64_t left = m->limit[s] - m->has[customer][s];
@@ -208,7 +208,7 @@ static bool refuse_all_beyond(const struct model *m, const struct order *old, co
 	return true;
 }
 
-/* ---- and of which there are so many */
+/* ---- units */
 
 static void lines_do(const struct cells *there, const struct ask *ask, int64_t *room, struct cells *held,
                      struct verdict *out)

@@ -6,7 +6,7 @@
 
 const char *order_state_name(enum order_state state);
 bool        order_lives(const struct order *o);
-/* Units of it have not come yet. */
+/* Some of its units have not come yet. */
 bool order_waits(const struct model *m, const struct order *o);
 
 void order_expire(struct model *m, struct order *o);
@@ -15,7 +15,7 @@ void order_is_swept(struct model *m, struct order *o);
 /* The customer has them. */
 void units_leave(struct model *m, const struct order *o);
 
-/* What model_do does about orders. */
+/* The parts of model_do for orders. */
 void reserve_do(struct model *m, const struct ask *ask, struct verdict *out);
 void split_do(struct model *m, const struct ask *ask, struct verdict *out);
 void confirm_do(struct model *m, const struct ask *ask, struct verdict *out);

@@ -30,8 +30,8 @@ enum {
 	LIMITED = 3,
 	WAIT_MS = 10000,
 	APART_US = 2000,    /* so that no two orders have come in the same millisecond */
-	FOR_SALE_MS = 1200, /* what nobody waits for any more */
-	TOLD_MAX = 300000   /* of a long run its last part is printed */
+	FOR_SALE_MS = 1200, /* after this time without a waiting order a lane sells again */
+	TOLD_MAX = 300000   /* of a long run only the last part is printed */
 };
 
 static struct {
@@ -47,7 +47,7 @@ static struct {
 	int           task;                  /* steps that tasks are still open .. */
 	int64_t       first, last;           /* .. these */
 	struct text   told;                  /* all steps so far */
-	int64_t       waited_ms[MODEL_SKUS]; /* when an order last waited for it */
+	int64_t       waited_ms[MODEL_SKUS]; /* when an order last waited for each sku */
 } run;
 
 static unsigned any(unsigned n)
@@ -70,7 +70,7 @@ static void step(const char *format, ...)
 	flow_step("%s", text);
 }
 
-/* As a step. What only reads changes nothing, and is left out. */
+/* Notes the call as a step. A call that only reads is left out. */
 static void call_tell(int client)
 {
 	size_t from;
@@ -90,8 +90,8 @@ static void call_tell(int client)
 
 static void differs(const struct text *why)
 {
-	flow_fail("TEST_MODEL_SEED=%" PRIu64 " step %d\n%.1200s\nsent    %s %s %.1500s\nanswer  %d %.1500s",
-	          run.seed, run.step, why->data ? why->data : "", run.call.method, run.call.path.data,
+	flow_fail("TEST_MODEL_SEED=%" PRIu64 " step %d\n%.1200s\nsent    %s %s %.1500s\nanswer  %d %.1500s", run.seed,
+	          run.step, why->data ? why->data : "", run.call.method, run.call.path.data,
 	          run.call.body.data ? run.call.body.data : "", run.answer.status,
 	          run.answer.body.data ? run.answer.body.data : "");
 }
@@ -112,7 +112,7 @@ static void send(void)
 	send_to((int)any((unsigned)run.clients));
 }
 
-/* Sends the call until the answer meets, for so long. */
+/* Repeats the call until the answer meets, for wait_ms at most. */
 static void send_until(int wait_ms, bool (*meets)(int a, int b, struct text *why), int a, int b)
 {
 	struct text why = {0};
@@ -141,7 +141,7 @@ static void waited_note(void)
 		run.waited_ms[s] = clock_ms();
 }
 
-/* A lane may go on refusing what nobody waits for any more, for a while. */
+/* For a while a lane may go on refusing units for which no order waits any more. */
 static bool may_lag(const struct ask *a)
 {
 	bool lag = false;
@@ -194,7 +194,7 @@ static void compare(void)
 
 /* ---- calls */
 
-/* Where a lane may lag a refusal is another one only in its numbers, and what is granted may take a while. */
+/* If a lane may lag, a refusal may differ in its numbers, and a grant may take a while. */
 static void ask_run(const struct ask *a)
 {
 	struct verdict v;
@@ -275,7 +275,7 @@ static void several_run(bool changes)
 	results_judge(n);
 }
 
-/* Put to each process, so that none has yet to hear of it. */
+/* Calls each process, so that none has an old limit. */
 static void limit_run(void)
 {
 	int         sku = (int)any(any(8) ? LIMITED : MODEL_SKUS);
@@ -351,7 +351,7 @@ static void line_switch(void)
 	}
 }
 
-/* Of others it is only tried while they are in use, or no place of the kind would be left. */
+/* Other places are only tried while they are in use, or no place of the kind would be left. */
 static void kind_switch(void)
 {
 	int       place = (int)any(MODEL_PLACES);

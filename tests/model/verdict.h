@@ -1,4 +1,4 @@
-/* verdict.h - what the model (model.h) counts with, and how it puts a verdict together. */
+/* verdict.h - counting units for the model (model.h), and putting a verdict together. */
 #ifndef TESTS_VERDICT_H
 #define TESTS_VERDICT_H
 
@@ -16,7 +16,7 @@ void faults_named(struct verdict *out, const char *first, const char *second);
 bool has_fault(const struct verdict *out);
 /* The lines of `wrong` skus are at fault, if there are any. */
 bool refuse_skus(const bool *wrong, const char *code, const struct ask *ask, struct verdict *out);
-/* Lines of skus of which nothing is known. */
+/* Lines with unknown skus. */
 bool refuse_unknown(const struct model *m, const struct ask *ask, struct verdict *out);
 
 #endif

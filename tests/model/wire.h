@@ -1,4 +1,4 @@
-/* wire.h - what the model was asked, as an HTTP request. Pure. */
+/* wire.h - a call of the model as an HTTP request. Pure. */
 #ifndef TESTS_WIRE_H
 #define TESTS_WIRE_H
 

@@ -1,5 +1,5 @@
-/* test_arrival.c - arrivals: promised units have come, and go to those who wait, in the order of their line; what they
- * leave over is for sale. */
+/* test_arrival.c - arrivals: promised units have come, and go to the orders in the queue, in queue order; the rest is
+ * for sale. */
 #include "api/request.h"
 #include "engine/base/clock.h"
 #include "tests/kit/proxy.h"
@@ -47,7 +47,7 @@ Test(arrival, serves_the_line_in_its_order)
 	     "run     audit                                   -> 0");
 }
 
-/* An order that waits for many skus of an arrival is not read, written and told anew for each of them. */
+/* An order that waits for many skus of an arrival is not read, written and told again for each of them. */
 Test(arrival, of_many_skus_for_one_order)
 {
 	flow_begin();
@@ -90,8 +90,8 @@ Test(arrival, wants_a_promise_and_a_place_for_sale)
 
 #define ROW_OF(order) "SELECT 1 FROM reservation WHERE order_id = '" order "' FOR UPDATE"
 
-/* Somebody has locked an order of the line: its units are kept for it, and those behind it get theirs. Until it has
- * them the arrival is open, and what is booked is nobody else's. */
+/* An order of the queue is locked: its units are set aside, and the orders behind it get theirs. Until it has them the
+ * arrival is open, and its booked units go to no other order. */
 Test(arrival, passes_over_who_is_locked)
 {
 	flow_begin();
@@ -126,8 +126,8 @@ Test(arrival, passes_over_who_is_locked)
 	flow_end();
 }
 
-/* Whoever hands an arrival out has it for half a second: by a clock that was ahead until that comes again, were it not
- * taken for nothing. The writer is the one that the connection has, from the first step on. */
+/* A writer that hands out an arrival has it to itself for half a second. A clock that was ahead would make that much
+ * longer; such a time is ignored. The writer is that of the connection, from the first step on. */
 Test(arrival, of_a_clock_that_was_ahead)
 {
 	flow_begin();
@@ -159,8 +159,7 @@ Test(arrival, of_a_clock_that_was_ahead)
 	flow_end();
 }
 
-/* An arrival that cannot be handed out, because its rows are damaged, does not stop those behind it, and the log names
- * it once. */
+/* An arrival with damaged rows cannot be handed out. It does not stop those behind it, and is logged once. */
 Test(arrival, goes_on_behind_one_that_fails)
 {
 	flow_begin();
@@ -208,7 +207,7 @@ Test(arrival, pieces)
 	     "run     audit                                   -> 0");
 }
 
-/* What a hold past its time has gets whoever comes behind it, or is for sale. */
+/* The units of an expired hold go to the next orders, or on sale. */
 Test(arrival, holds_past_their_time_get_nothing)
 {
 	flow(PO,
@@ -248,7 +247,8 @@ Test(arrival, is_told)
 	     "run     audit                                   -> 0");
 }
 
-/* Whose units were lost waits buried, too: it is brought back and waits on, and is served before held ones. */
+/* An order that lost its units waits even if it is buried: it is brought back, waits on, and is served before held
+ * orders. */
 Test(arrival, buried_orders_wait_and_are_served)
 {
 	flow("serve   --lanes 1 --events-keep 0               -> ",
@@ -282,7 +282,7 @@ Test(arrival, buried_orders_wait_and_are_served)
 	     "run     audit                                   -> 0");
 }
 
-/* Everything that may happen to an order that waits, while arrivals are handed out by two services. */
+/* All calls for an order that waits, while two services hand out arrivals. */
 Test(arrival, races)
 {
 	struct race *one;
@@ -334,7 +334,8 @@ Test(arrival, a_confirmation_at_that_instant)
 	flow_end();
 }
 
-/* Many at once: an arrival serves whoever is first by then, and confirmations change who that is. */
+/* Many at once: an arrival serves the order that is then first in the queue, and confirmations change which one that
+ * is. */
 Test(arrival, confirmations_while_they_arrive)
 {
 	flow_begin();
@@ -387,7 +388,7 @@ static void arrival_between(const char *r1, const char *text, const char *act, c
 #define HELD      "reserve R1 A@po=3 -> 201 held"
 #define CONFIRMED "reserve R1 A@po=3 confirm=true -> 201 confirmed"
 
-/* What was decided on an order that has changed since is undone, and decided anew. */
+/* If an order has changed since it was read, the hand-out is undone and decided again. */
 Test(arrival, serves_orders_as_they_were_read)
 {
 	static const char *const steps[] = {"split R1 R1b A@po=2 -> 201", "release R1 -> released", NULL};
@@ -417,7 +418,7 @@ Test(arrival, is_confirmed_as_it_was_served_meanwhile)
 	                "lines[0].filled=3", "R1");
 }
 
-/* Whoever has come to wait before the rest is for sale gets of it. */
+/* An order that joins the queue before the rest goes on sale gets units of it. */
 Test(arrival, sells_nothing_while_somebody_waits)
 {
 	static const char *const steps[] = {"reserve R2 A@po=2 confirm=true -> 201", NULL};

@@ -50,7 +50,7 @@ Test(incoming, promises_are_no_units_in_the_house)
 	     "run     audit                                   -> 0");
 }
 
-/* What is not in the house is not counted, does not come back, and is no transfer into the house. */
+/* Units that are not in the house are not counted and not returned, and no transfer brings them into the house. */
 Test(incoming, wrong_kind)
 {
 	flow("raw PUT /v1/locations/po {'kind':'incoming'}    -> 201",
@@ -87,7 +87,7 @@ Test(incoming, sums_change_in_two_services)
 	     "run     audit                                   -> 0");
 }
 
-/* A service that has an older kind in mind refuses nothing by it. */
+/* A service that remembers an older kind refuses nothing by it. */
 Test(incoming, wrong_kind_is_not_said_by_an_older_kind)
 {
 	flow("serve   --lanes 1                               -> ",

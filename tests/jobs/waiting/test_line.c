@@ -1,5 +1,5 @@
-/* test_line.c - places with waits_at: while somebody waits for a sku such a place sells none of it, and what becomes
- * available there goes to those who wait, in their order. */
+/* test_line.c - places with waits_at: while an order waits for a sku such a place sells none of it. Units that become
+ * available there go to the orders in the queue, in queue order. */
 #include "tests/kit/server.h"
 #include "tests/lang/trap.h"
 
@@ -40,7 +40,7 @@ Test(line, a_place_waits_at_another)
 	     "raw PUT /v1/locations/po {'kind':'stock'}        -> 200 kind=stock");
 }
 
-/* What lies there stays there when the place gets a line. */
+/* Units that lie at the place stay there when it gets a queue. */
 Test(line, a_place_in_use_may_wait)
 {
 	flow(po,
@@ -52,7 +52,7 @@ Test(line, a_place_in_use_may_wait)
 	     "reserve R3 A=1                                   -> 201 held");
 }
 
-/* What becomes free goes to those who wait, paid orders first; the promise stays as it was. */
+/* Units that become free go to the orders in the queue, paid ones first; the promise stays as it was. */
 Test(line, what_becomes_free_goes_to_those_who_wait)
 {
 	flow(po,
@@ -81,8 +81,8 @@ Test(line, what_becomes_free_goes_to_those_who_wait)
 	     "run     audit                                    -> 0");
 }
 
-/* Nobody can serve whoever waits, so what became free lies there: no newcomer gets it, whatever a lane had in mind, and
- * the operator decides. */
+/* No order in the queue can be served, so freed units lie there: no new order gets them, whatever a lane remembers. The
+ * operator decides. */
 Test(line, a_newcomer_gets_none_of_it)
 {
 	flow_begin();
@@ -132,7 +132,7 @@ Test(line, a_newcomer_gets_none_of_it)
 	flow_end();
 }
 
-/* Who is locked holds nobody up for long, and gets what was kept for him. */
+/* A locked order blocks the queue for a moment only, and gets the units that were set aside for it. */
 Test(line, passes_over_who_is_locked)
 {
 	flow_begin();
@@ -156,12 +156,12 @@ Test(line, passes_over_who_is_locked)
 	flow_end();
 }
 
-#define AT_PO_OF(code)                                                                                                 \
-	"SELECT slot FROM stock_slot WHERE sku_id = (SELECT sku_id FROM sku WHERE code = '" code "')"                  \
+#define AT_PO_OF(code)                                                                                \
+	"SELECT slot FROM stock_slot WHERE sku_id = (SELECT sku_id FROM sku WHERE code = '" code "')" \
 	" AND location_id = (SELECT location_id FROM location WHERE code = 'po') FOR UPDATE"
 
-/* One sku that cannot be given, because a slot is locked or its rows are damaged, does not stop the others, and the log
- * names it once. */
+/* A sku cannot be given because a slot is locked or its rows are damaged. It does not stop the others, and is logged
+ * once. */
 Test(line, goes_on_behind_a_sku_that_fails)
 {
 	flow_begin();
@@ -191,7 +191,7 @@ Test(line, goes_on_behind_a_sku_that_fails)
 	flow_end();
 }
 
-/* More skus than one look finds, whose first orders are locked, do not hold up the sku behind them. */
+/* More skus than one look finds have a locked first order; the sku behind them is served all the same. */
 Test(line, a_hundred_that_are_locked_hold_up_nobody)
 {
 	flow_begin();
@@ -213,7 +213,7 @@ Test(line, a_hundred_that_are_locked_hold_up_nobody)
 	flow_end();
 }
 
-/* All ways by which units become available. */
+/* All ways in which units become available. */
 Test(line, whatever_becomes_available)
 {
 	flow("serve   --lanes 2 --jobs=expire                  -> ",
@@ -253,8 +253,8 @@ Test(line, whatever_becomes_available)
 	     "run     audit                                    -> 0");
 }
 
-/* What an arrival leaves over goes to the line of the place, whichever that is; a hold past its time is in nobody's
- * way. */
+/* The units that an arrival leaves over go to the queue of the place, whichever queue that is; an expired hold blocks
+ * no order. */
 Test(line, what_an_arrival_leaves_over)
 {
 	flow(po,
@@ -278,7 +278,8 @@ Test(line, what_an_arrival_leaves_over)
 	     "run     audit                                    -> 0");
 }
 
-/* The line of a place comes and goes while orders race for its units: what comes while there is one is never sold. */
+/* The queue of a place comes and goes while orders race for its units: units that come while it has one are never
+ * sold. */
 Test(line, comes_and_goes_while_orders_race)
 {
 	struct race *race;
@@ -302,7 +303,7 @@ Test(line, comes_and_goes_while_orders_race)
 	flow_end();
 }
 
-/* A hold that got its unit from an arrival is released while paid orders wait, and newcomers ask without pause. */
+/* A hold that got its unit from an arrival is released while paid orders wait, and new orders come without pause. */
 Test(line, no_newcomer_comes_before_who_waits)
 {
 	struct race *race;
@@ -352,7 +353,7 @@ Test(line, a_confirmation_at_that_instant)
 
 /* ---- what an order costs */
 
-/* An order at a place without a line sends what it always did, also where other places have one. */
+/* An order at a place without a queue sends the same statements as ever, even if other places have one. */
 Test(line, a_place_without_one_pays_nothing)
 {
 	struct server server;

@@ -1,5 +1,5 @@
 /* test_losses.c - promised units that are lost: a count or an adjustment with short: backorder takes them from the end
- * of the line, and who loses them waits for others in the place that is his. */
+ * of the queue. An order that loses units waits for others, in its old position. */
 #include "tests/kit/proxy.h"
 #include "tests/kit/http.h"
 #include "tests/lang/trap.h"
@@ -62,7 +62,7 @@ Test(losses, go_from_the_end_of_the_line)
 	     "run     audit                                        -> 0");
 }
 
-/* What is free goes first, and with enough of it nobody loses anything. */
+/* Free units go first; if there are enough of them, no order loses any. */
 Test(losses, of_several_lines)
 {
 	flow("serve   --lanes 2",
@@ -119,7 +119,8 @@ Test(losses, are_refused)
 	     "run     audit                                        -> 0");
 }
 
-/* A hold past its time gives its units back first; buried, aside and told ones have their places. */
+/* An expired hold gives its units back first; buried orders, orders put aside and orders with a given waiting time keep
+ * their positions. */
 Test(losses, know_the_line)
 {
 	flow(BO,
@@ -154,7 +155,7 @@ Test(losses, know_the_line)
 	     "run     audit                                        -> 0");
 }
 
-/* Whoever is locked, or has changed since he was picked, is passed over, and others lose theirs. */
+/* An order that is locked, or has changed since it was picked, is skipped, and others lose their units. */
 Test(losses, pass_over_who_is_locked)
 {
 	flow_begin();
@@ -176,7 +177,8 @@ Test(losses, pass_over_who_is_locked)
 	flow_end();
 }
 
-/* Who would be more than may be is told, and the rest goes under another id; an order counts once. */
+/* If more orders would lose units than one movement may have, the answer says so, and the rest goes under another id.
+ * An order counts once. */
 Test(losses, of_many_orders)
 {
 	flow_begin();
@@ -192,7 +194,7 @@ Test(losses, of_many_orders)
 	flow_end();
 }
 
-/* Orders of very many lines: so many of them go at once that nobody else waits long for it. */
+/* Orders of very many lines: a movement takes so few of them that other calls do not wait long for it. */
 Test(losses, of_many_lines)
 {
 	flow_begin();
@@ -215,7 +217,7 @@ Test(losses, of_many_lines)
 	flow_end();
 }
 
-/* Losses add lines to orders, without a bound: what may be done to an order may be done to the largest. */
+/* Losses add lines to orders, without a bound: every call for an order works for the largest one, too. */
 Test(losses, grow_orders_which_are_as_before)
 {
 	flow_begin();
@@ -255,7 +257,7 @@ static int chance(int n)
 	return (int)((chance_seed >> 16) % (unsigned)n);
 }
 
-/* Whatever comes of it, it is an answer, and no 5xx. */
+/* Any answer is right but a 5xx. */
 static void wide_step(const char *before, const char *piece)
 {
 	static const int wide[] = {1, 7, 300, WIDE};
@@ -319,7 +321,7 @@ Test(losses, of_wide_orders_by_chance)
 	flow_end();
 }
 
-/* Everything that may happen to an order that loses units at that moment, through two services. */
+/* All calls for an order that loses units at that moment, through two services. */
 Test(losses, races)
 {
 	struct race *one;
@@ -397,8 +399,8 @@ static void *replace_on(void *arg)
 	return NULL;
 }
 
-/* The units are there all the time, in the hands of an order that is being replaced: a loss takes them, or is told that
- * the order is busy, but never that they are not there. */
+/* The units are there all the time, in an order that is being replaced: a loss takes them, or the answer is that the
+ * order is busy, but never that they are not there. */
 Test(losses, of_an_order_that_is_replaced_all_the_time)
 {
 	struct replacing r = {.ends = false};
@@ -449,7 +451,7 @@ static void loss_between(const char *text, const char *loss, const char *const *
 
 #define LOCKS "ORDER BY reservation_id FOR UPDATE SKIP LOCKED"
 
-/* Whoever changes at that moment is passed over. */
+/* An order that changes at that moment is skipped. */
 Test(losses, of_who_was_confirmed_meanwhile)
 {
 	static const char *const steps[] = {"@2 confirm R3 -> 200 confirmed", NULL};
@@ -465,7 +467,7 @@ Test(losses, of_who_was_claimed_meanwhile)
 	loss_between(LOCKS, "count L1 A=1 short=backorder to=bo", steps, "1x 409 short A counted=1 reserved=3");
 }
 
-/* What was released is free, and goes first. */
+/* The units of an order that was released are free, and go first. */
 Test(losses, of_who_was_released_meanwhile)
 {
 	static const char *const steps[] = {"@2 release R3 -> 200 released", NULL};

@@ -43,7 +43,7 @@ Test(waiting, an_order_is_promised_and_waits)
 	     "run     audit                                   -> 0");
 }
 
-/* What was swept is held anew, and waits from then on; what was not is only confirmed. */
+/* A hold that was swept is held again, and waits from then on; one that was not swept is only confirmed. */
 Test(waiting, expiry)
 {
 	flow(po,
@@ -68,7 +68,7 @@ Test(waiting, expiry)
 	     "run     audit                                   -> 0");
 }
 
-/* A split keeps the place of the first; a replacement takes it line by line. */
+/* A part of a split keeps the position of the first order; a replacement takes it over line by line. */
 Test(waiting, places_in_the_line)
 {
 	flow(po,
@@ -100,7 +100,8 @@ Test(waiting, places_in_the_line)
 	     "run     audit                                   -> 0");
 }
 
-/* A hold that is confirmed by a replacement or a split stands where it was confirmed, unless another place was told. */
+/* A hold that is confirmed by a replacement or a split gets its position by the time of that, unless another one was
+ * given. */
 Test(waiting, the_first_confirmation_counts)
 {
 	flow(po,
@@ -122,7 +123,7 @@ Test(waiting, the_first_confirmation_counts)
 	     "run     audit                                   -> 0");
 }
 
-/* A part keeps the place that its first was told, also where only the first waits when it is split off. */
+/* A part keeps the position that was given to its first order, even if only the first waits when it is split off. */
 Test(waiting, a_part_keeps_the_place_that_was_told)
 {
 	flow(po,
@@ -138,7 +139,7 @@ Test(waiting, a_part_keeps_the_place_that_was_told)
 	     "run     audit                                   -> 0");
 }
 
-/* A replacement keeps it, too, says so, and passes it on, whether it waits or not. */
+/* A replacement keeps the position, too, shows it, and passes it on, whether it waits or not. */
 Test(waiting, a_replacement_keeps_the_place_that_was_told)
 {
 	flow(po,
@@ -176,7 +177,7 @@ Test(waiting, a_place_is_told_by_admins)
 	     "reserve R1 A@po=1                               -> 200 replayed waits_since=*");
 }
 
-/* An order that does not name such a place sends and writes nothing more. */
+/* An order without a given position sends and writes nothing more. */
 Test(waiting, others_pay_nothing)
 {
 	flow("serve   --lanes 1                               -> ",
@@ -188,7 +189,7 @@ Test(waiting, others_pay_nothing)
 	     "sql     SELECT (SELECT COUNT(*) FROM waiting_line), (SELECT COUNT(*) FROM reservation_note) -> 0,0");
 }
 
-/* A buried order is as a confirmed one; back at work it waits on. */
+/* A buried order counts as a confirmed one; after a kick it waits on. */
 Test(waiting, kick)
 {
 	flow(po,
@@ -201,7 +202,7 @@ Test(waiting, kick)
 	     "run     audit                                   -> 0");
 }
 
-/* Everything at the same instant, through two services. */
+/* All calls at the same instant, through two services. */
 Test(waiting, races)
 {
 	flow_begin();
@@ -253,7 +254,7 @@ Test(waiting, the_line_is_read)
 	     "raw GET /v1/skus/A/waiting?location=po          -> 200 items=T1,C1,C1b,H2,T2 end");
 }
 
-/* Page by page nobody is left out, and nobody comes twice. */
+/* Page by page, each order comes once. */
 Test(waiting, the_line_is_read_page_by_page)
 {
 	flow_begin();

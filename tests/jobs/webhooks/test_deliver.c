@@ -1,5 +1,5 @@
-/* test_deliver.c - what webhooks get: every event, in its order, signed, as long as it takes; and what happens to
- * receivers that fail, hang or are gone, and to deliverers that die. */
+/* test_deliver.c - the deliveries of webhooks: every event, in its order, signed, for as long as it takes. Also
+ * receivers that fail, hang or are gone, and deliverers that die. */
 #include "engine/base/clock.h"
 #include "jobs/webhooks/signature.h"
 #include "tests/lang/attack.h"
@@ -278,8 +278,8 @@ Test(deliver, the_schedule_survives_a_restart)
 	flow_end();
 }
 
-/* Days that nobody has tried are no failures: nobody was there, or the clock was moved. Who serves the webhook keeps
- * its pause, too. */
+/* Days without a try are no failures: there was no deliverer, or the clock was moved. The deliverer keeps its pause,
+ * too. */
 Test(deliver, a_clock_that_is_moved_switches_nothing_off)
 {
 	begin();
@@ -337,7 +337,7 @@ Test(deliver, from_a_time)
 	cr_expect_str_eq(inbox_get("/W", 2).id, inbox_get("/W", 0).id);
 	flow_steps("raw POST /v1/webhooks/W/enable {'from':'2099-01-01T00:00:00Z'} -> 200",
 	           "raw DELETE /v1/webhooks/W -> 204",
-	           "reserve R2 A=1 -> 201"); /* behind the deletion, however soon: for nobody */
+	           "reserve R2 A=1 -> 201"); /* after the deletion, if only just: not delivered */
 	usleep((useconds_t)patience_ms(READ_MS) * 1000);
 	expect_only("/W", 200, 3);
 	flow_end();
@@ -424,7 +424,7 @@ Test(deliver, parallel_is_a_thousand_ahead_at_most)
 	flow_end();
 }
 
-/* What was delivered ahead of one that is not taken stays delivered. */
+/* An event that was delivered ahead of a refused one stays delivered. */
 Test(deliver, parallel_and_given_back)
 {
 	begin();
@@ -642,7 +642,7 @@ static void key_write(char path[300], const char *name, const char *key)
 	cr_assert(file && fputs(key, file) >= 0 && fclose(file) == 0 && chmod(path, 0600) == 0);
 }
 
-/* Whoever has another key, or none, leaves the webhook to others, at once and for good. */
+/* A deliverer with another key, or none, leaves the webhook to others, at once and for good. */
 Test(deliver, sealed_for_another)
 {
 	char key[300];

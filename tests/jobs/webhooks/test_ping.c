@@ -33,7 +33,7 @@ static void webhook(const char *name)
 
 /* ---- pings */
 
-/* It is signed as deliveries are, and stands in no feed; a webhook that is off gets it, too. */
+/* A ping is signed like a delivery, and stands in no feed; a webhook that is off gets it, too. */
 Test(ping, comes_at_once)
 {
 	struct received in;
@@ -74,7 +74,7 @@ Test(ping, what_fails_is_told_and_not_repeated)
 	flow_end();
 }
 
-/* What deliveries may not reach, pings may not. */
+/* A ping may not reach an address that deliveries may not reach. */
 Test(ping, obeys_the_rules_of_addresses)
 {
 	static char            there[100], answer[200];
@@ -101,7 +101,7 @@ Test(ping, obeys_the_rules_of_addresses)
 /* A ping holds up no other call. */
 Test(ping, one_at_a_time_and_16_in_all)
 {
-	int          delay_ms = patience_ms(1000) < 4000 ? patience_ms(1000) : 4000; /* it is cut off after 5 s */
+	int          delay_ms = patience_ms(1000) < 4000 ? patience_ms(1000) : 4000; /* a ping is cut off after 5 s */
 	struct race *first, *others;
 
 	begin();
@@ -199,7 +199,7 @@ Test(ping, is_for_admins)
 
 /* ---- attempts */
 
-/* Nothing is written while nobody asks; who asks waits for the deliverer, which may be in any process. */
+/* Nothing is written while no client asks. A client that asks waits for the deliverer, which may be in any process. */
 Test(ping, attempts_are_told_to_who_asks)
 {
 	begin();
@@ -221,7 +221,7 @@ Test(ping, attempts_are_told_to_who_asks)
 	flow_end();
 }
 
-/* An old list is better than none, and nobody else waits for it. */
+/* An old list is better than none, and other clients do not wait for it. */
 Test(ping, attempts_of_a_deliverer_that_is_frozen)
 {
 	struct race *race;
@@ -243,7 +243,7 @@ Test(ping, attempts_of_a_deliverer_that_is_frozen)
 	flow_end();
 }
 
-/* 10 s after the last one who asked nobody writes. A webhook that is switched off keeps its last list. */
+/* 10 s after the last client asked nothing is written any more. A webhook that is switched off keeps its last list. */
 Test(ping, attempts_while_somebody_asks)
 {
 	begin();

@@ -309,7 +309,7 @@ Test(sender, no_spelling_leads_to_loopback)
 			if (!ipv6 && spellings[i][0] == '[')
 				continue;
 			if (strcmp(spellings[i], "127.9.9.9") == 0)
-				continue; /* nobody listens there */
+				continue; /* no receiver listens there */
 			for (int tls = 0; tls < 2 - pass; tls++) {
 				snprintf(url, sizeof(url), "http%s://%s:%d/", tls ? "s" : "", spellings[i], r.port);
 				done = deliver(s, url);
@@ -548,7 +548,7 @@ Test(sender, a_name_that_hangs_holds_up_no_other)
 
 /* ---- around */
 
-/* Who waits is woken by a descriptor, with nothing under way and while a receiver hangs. */
+/* sender_wait is woken by a descriptor, without any attempt and while a receiver hangs. */
 Test(sender, a_descriptor_wakes)
 {
 	static struct receiver r = {.program = receive_hang};

@@ -124,7 +124,7 @@ Test(webhooks, secrets)
 	flow_end();
 }
 
-/* What was delivered ahead of its place would go out again. */
+/* Events that were delivered ahead of the place would go out again. */
 Test(webhooks, enable_leaves_alone_what_is_well)
 {
 	flow("raw POST /v1/webhooks {'webhook_id':'W1','url':'https://shop.example/e'} -> 201",

@@ -170,7 +170,7 @@ Test(window, a_failure_has_its_time)
 	window_free(w);
 }
 
-/* What is left out, or forgotten, is behind the window's end and read again. */
+/* Events that are dropped or forgotten are behind the window's end, and are read again. */
 Test(window, holds_some_bytes_and_forgets)
 {
 	struct window       *w = window_new(10, "before");
