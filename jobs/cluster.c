@@ -29,8 +29,8 @@ struct prober {
 	int64_t         mark;
 	bool            beaten;                               /* the process's row is there */
 	int64_t         ok_ms;                                /* the host's last commit in this trouble; 0: none */
-	int64_t         look_ms;                              /* when the node is looked at */
-	int64_t         paused_ns[PAUSES], paused_at[PAUSES]; /* flow control, as it was at the last looks */
+	int64_t         look_ms;                              /* clock_ms of the next look at the node */
+	int64_t         paused_ns[PAUSES], paused_at[PAUSES]; /* flow control at the last looks */
 	size_t          looks;
 	pthread_t       thread;
 };
@@ -38,7 +38,7 @@ struct prober {
 struct cluster {
 	struct source  *source;
 	struct stop     stop;
-	pthread_mutex_t lock;     /* of what follows, and of the probers' ok_ms and look_ms */
+	pthread_mutex_t lock;     /* guards the fields below, and the probers' ok_ms and look_ms */
 	int64_t         own_ms;   /* the last commit of the host in use */
 	int64_t         found_ms; /* when the first host committed in this trouble; 0: none did */
 	bool            trouble;

@@ -22,9 +22,9 @@ enum db_result location_list(struct db *db, const char *after, struct location_r
                              size_t *count) MUST_CHECK;
 /* The wish of a caller for a location. */
 struct location_wish {
-	enum location_kind kind;                       /* 0: stock where it is new, otherwise as it is */
-	int64_t            expected_at;                /* expected time, ms; 0: none, -1: as it is */
-	bool               waits;                      /* false: waits_at is as it is */
+	enum location_kind kind;                       /* 0: stock if it is new, otherwise unchanged */
+	int64_t            expected_at;                /* expected time, ms; 0: none, -1: unchanged */
+	bool               waits;                      /* false: waits_at stays unchanged */
 	char               waits_at[LOCATION_MAX + 1]; /* empty: none */
 	const char        *fault;                      /* answered: the member that was refused; NULL: none */
 };

@@ -35,7 +35,7 @@ struct job_workers {
 enum db_result job_pause(struct db *db, enum job_name j, bool paused, const char *reason, const char *by) MUST_CHECK;
 /* Reads all jobs, the first at [1]. workers NULL: only whether they are paused. */
 enum db_result jobs_read(struct db *db, struct job_state list[JOB_NAMES], struct job_workers *workers) MUST_CHECK;
-/* Puts the members of one job; workers NULL: those of its pause alone. */
+/* Writes the members of one job; workers NULL: only those of its pause. */
 void job_json(struct json_writer *w, const struct job_state *j, const struct job_workers *workers);
 
 /* The chore of a service that looks every two seconds which jobs are paused, and logs changes. */

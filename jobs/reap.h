@@ -9,7 +9,7 @@
 struct reaper {
 	int64_t  pause_ms;     /* between two passes */
 	int64_t  stale_s;      /* how long after the end of its lease a task is left alone */
-	unsigned attempts_max; /* after so many an order is buried */
+	unsigned attempts_max; /* an order is buried after this many */
 	bool     dry;          /* nothing is changed */
 	/* ---- for reap.c */
 	int64_t looked_at; /* the database's clock at the last look .. */

@@ -11,7 +11,7 @@ struct work {
 	struct source                *source;
 	struct catalogue             *catalogue;
 	enum task_kind                kind;     /* TASK_NO_KIND: a reaper, or a deliverer */
-	const struct webhook_options *webhooks; /* a deliverer's; NULL: it is none */
+	const struct webhook_options *webhooks; /* for a deliverer; NULL: this is none */
 	int64_t                       batch, lease_s, pause_ms, stale_s;
 	unsigned                      attempts_max;
 	const char                   *exec;   /* the program that settles; NULL: orders are completed without one */

@@ -13,7 +13,7 @@ struct stop {
 void stop_init(struct stop *s);
 void stop_fini(struct stop *s);
 void stop_now(struct stop *s);              /* ends every pause; any thread */
-bool stop_wait(struct stop *s, int64_t ms); /* pauses; true: the caller is to stop. Any thread */
+bool stop_wait(struct stop *s, int64_t ms); /* pauses; true: the caller must stop. Any thread */
 
 /* Call once, from a command's main thread and before any other thread starts. The first SIGTERM or SIGINT stops the
  * returned stop, which lasts as long as the process; the second one calls at_once (or NULL) on a thread of its own and

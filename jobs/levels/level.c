@@ -123,7 +123,8 @@ static void crossed_run(struct txn *t, const struct found *list, size_t count)
 	values_fini(&moved);
 }
 
-/* Tells the events of all these spots, which have crossed, in one transaction. It is undone if a row is not as read. */
+/* Tells these spots, which have all crossed a level, in one transaction. It is undone if a row has changed since it was
+ * read. */
 static enum db_result crossed_tell(struct db *db, struct watch_claim *claim, const struct found *list, size_t count)
 {
 	struct txn     t = {0};
@@ -149,7 +150,7 @@ static enum db_result crossed_tell(struct db *db, struct watch_claim *claim, con
 
 /* ---- levels */
 
-/* Units that can leave before the level may fall. 0 where the level may rise, too: then every change is looked at. */
+/* Units that can leave before the level may fall. 0 if the level may also rise: then every change is looked at. */
 static int64_t units_left(const struct found *a, const struct found *b)
 {
 	int64_t available = a->available < b->available ? a->available : b->available;
@@ -209,7 +210,7 @@ enum db_result levels_look(struct db *db, struct watch_claim *claim, struct spot
 	return result;
 }
 
-/* ---- all that may have crossed */
+/* ---- all spots that may have crossed */
 
 struct listed {
 	struct spots *spots;

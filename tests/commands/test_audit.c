@@ -22,7 +22,7 @@
 /* One way to break an invariant, and back. */
 static const struct damage {
 	const char *name;  /* of the invariant */
-	const char *words; /* said of it: part of a row */
+	const char *words; /* part of the row that is reported */
 	bool        of_a;  /* about sku A, and so not found by --sku B */
 	const char *broken, *mended;
 } breaches[] = {
@@ -50,7 +50,7 @@ static const struct damage {
          "UPDATE stock_slot SET available = available + 1, reserved = reserved - 1"
          " WHERE sku_id = 1 AND location_id = 1 AND slot = 0"},
 	{"reserved_is_promised", "sku=A location=main slot=1 reserved=0 promised=1", true,
-         /* a line that names another slot than the one that has its units */
+         /* a line that names a wrong slot */
          "UPDATE reservation_line JOIN reservation USING (reservation_id) SET slot = slot + 1 WHERE order_id = 'HELD'",
          "UPDATE reservation_line JOIN reservation USING (reservation_id) SET slot = slot - 1 WHERE order_id = 'HELD'"},
 	{"reserved_is_promised", "sku=A location=main ", true, /* settled, but its units never left */
@@ -67,7 +67,7 @@ static const struct damage {
 	{"on_hand_is_moved", "sku=A location=main on_hand=10 moved=9", true,
          "UPDATE stock_slot SET available = available + 1 WHERE sku_id = 1 AND location_id = 1 AND slot = 0",
          "UPDATE stock_slot SET available = available - 1 WHERE sku_id = 1 AND location_id = 1 AND slot = 0"},
-	{"on_hand_is_moved", "sku=A location=paris on_hand=5 moved=2", true, /* units where nothing was moved to */
+	{"on_hand_is_moved", "sku=A location=paris on_hand=5 moved=2", true, /* units that were not moved there */
          "INSERT INTO stock_slot VALUES (1, 2, 7, 3, 0)", "DELETE FROM stock_slot WHERE slot = 7"},
 	{"on_hand_is_moved", "sku=A location=main ", true,
          "UPDATE movement_line SET qty = qty - 1 WHERE sku_id = 1 AND qty = 10",
@@ -143,7 +143,7 @@ static const struct damage {
          "UPDATE waiting_line SET location_id = location_id - 1000"},
 	{"waiting_is_promised", "order_id=WAITS sku=C location=po state=confirmed qty=2 held=1", false,
          "UPDATE waiting_line SET held = 1", "UPDATE waiting_line SET held = 0"},
-	{"waiting_is_promised", "order_id=- sku=C location=po", false, /* a line that its order does not have */
+	{"waiting_is_promised", "order_id=- sku=C location=po", false, /* a line that is not in its order */
          "INSERT INTO waiting_line SELECT reservation_id + 1, sku_id, location_id, 0, waits_since, first_id, 0,"
          "  0, NULL FROM waiting_line",
          "DELETE FROM waiting_line WHERE reservation_id > first_id"},
@@ -160,7 +160,7 @@ static const struct damage {
 	{"claim_has_task", "order_id=CLAIMED state=confirmed task_id=3 attempts=0", false,
          "UPDATE reservation SET attempts = 0 WHERE order_id = 'CLAIMED'",
          "UPDATE reservation SET attempts = 1 WHERE order_id = 'CLAIMED'"},
-	/* and the other end likewise */
+	/* and the other end, too */
 	{"transfer_has_both_ends", "movement_id=made-0 sku=A location=main moved=0 ends=-5", false,
          "INSERT INTO movement_transfer SELECT MIN(movement_no), 1, 1, 1000, 5, 0, 0 FROM movement",
          "DELETE FROM movement_transfer"},
@@ -220,14 +220,13 @@ static const struct damage {
          "  DELETE FROM reservation_on_hold; END"},
 	{"on_hold_is_kept", "order_id=- state=- noted=- ship_after=- ends_at=9000", false, /* of no order */
          "INSERT INTO reservation_on_hold VALUES (7, '9000-01-01', NULL, NULL)", "DELETE FROM reservation_on_hold"},
-	{"on_hold_is_kept", "order_id=HELD state=held noted=64 ship_after=- ends_at=-",
-         false, /* without a row */
+	{"on_hold_is_kept", "order_id=HELD state=held noted=64 ship_after=- ends_at=-", false, /* without a row */
          "UPDATE reservation SET noted = 64 WHERE order_id = 'HELD'",
          "UPDATE reservation SET noted = 0 WHERE order_id = 'HELD'"},
 	{"hold_of_key", "order_id=HELD key_id=7 made_with=- units=1 held=1", false, /* no key made it */
          "INSERT INTO key_hold SELECT reservation_id, 7, 1 FROM reservation WHERE order_id = 'HELD'",
          "DELETE FROM key_hold"},
-	{"hold_of_key", "order_id=HELD key_id=7 made_with=7 units=2 held=1", false, /* nor does it hold as much */
+	{"hold_of_key", "order_id=HELD key_id=7 made_with=7 units=2 held=1", false, /* the order holds fewer */
          "UPDATE reservation SET key_id = 7 WHERE order_id = 'HELD'; "
          "INSERT INTO key_hold SELECT reservation_id, 7, 2 FROM reservation WHERE order_id = 'HELD'",
          "UPDATE reservation SET key_id = NULL WHERE order_id = 'HELD'; DELETE FROM key_hold"},
@@ -275,10 +274,10 @@ static const struct damage {
          "DELETE FROM reservation_note"},
 	{"note_has_reservation", "reservation_id=7 order_id=- noted=-", false,
          "INSERT INTO reservation_short VALUES (7, 0, 1, 2, 1, 0)", "DELETE FROM reservation_short"},
-	{"note_has_reservation", "reservation_id=", false, /* a reservation that does not say so */
+	{"note_has_reservation", "reservation_id=", false, /* a reservation without the mark */
          "INSERT INTO reservation_short SELECT reservation_id, 0, 1, 2, 1, 0 FROM reservation WHERE order_id = 'HELD'",
          "DELETE FROM reservation_short"},
-	{"returned_is_moved", "sku=A order_id=SETTLED ", true, /* more than the order knows of */
+	{"returned_is_moved", "sku=A order_id=SETTLED ", true, /* more than the order has noted */
          "UPDATE movement_line JOIN movement USING (movement_no) SET qty = 2 WHERE kind = 3;"
          " UPDATE movement_line SET qty = 9 WHERE sku_id = 1 AND qty = 10",
          "UPDATE movement_line JOIN movement USING (movement_no) SET qty = 1 WHERE kind = 3;"
@@ -373,7 +372,7 @@ static const struct damage {
 	{"level_is_whole", "sku=A location=- level=2 low=-5", true, "INSERT INTO level VALUES (1, 99, 2, -5, 0)",
          "DELETE FROM level WHERE location_id = 99"},
 	{"arrival_adds_up", "movement_id=made-0 sku=A from=main to=paris qty=5 filled=1 for_sale=0 open=-", false,
-         /* a transfer hands nothing out */
+         /* no transfer is handed out */
          "BEGIN NOT ATOMIC UPDATE movement SET kind = 6 WHERE movement_id = 'made-0';"
          "  INSERT INTO movement_transfer SELECT movement_no, 1, 1, 2, 5, 1, 0 FROM movement WHERE kind = 6; END",
          "BEGIN NOT ATOMIC DELETE FROM movement_transfer; UPDATE movement SET kind = 1 WHERE kind = 6; END"},
@@ -382,7 +381,7 @@ static const struct damage {
          " FROM movement",
          "DELETE FROM arrival_open"},
 	{"backorder_is_moved", "movement_id=made-0 sku=A location=paris side=to lost=4 moved=2", false,
-         /* an adjustment brought less there */
+         /* an adjustment brought fewer units there */
          "BEGIN NOT ATOMIC UPDATE movement SET kind = 2 WHERE movement_id = 'made-0';"
          "  INSERT INTO movement_backorder SELECT movement_no, 1, 1, 1, 2, 'R', 4 FROM movement"
          "   WHERE movement_id = 'made-0'; END",
@@ -399,8 +398,7 @@ static const struct damage {
          "UPDATE waiting_line SET waits_since = '2016-01-01'", WAITS_MENDED},
 	{"waits_in_its_place", "order_id=WAITS sku=C location=po waits_since=2", false, /* of a clock that was ahead */
          "UPDATE waiting_line SET told = 2, waits_since = UTC_TIMESTAMP(3) + INTERVAL 2 MINUTE", WAITS_MENDED},
-	{"waits_in_its_place", "order_id=WAITS sku=C location=po waits_since=2",
-         false, /* was never split */
+	{"waits_in_its_place", "order_id=WAITS sku=C location=po waits_since=2", false, /* was never split */
          "UPDATE waiting_line SET first_id = 1", WAITS_MENDED},
 	{"waits_in_its_place", "order_id=WAITS sku=C location=po waits_since=2", false, /* no client gave the time */
          "UPDATE waiting_line SET told = 1", WAITS_MENDED},
@@ -480,7 +478,7 @@ static void database_begin(void)
 	           "run      audit               -> 0 '~all hold'");
 }
 
-/* The number of an invariant in the file, and how many there are. */
+/* Returns the number of an invariant in the file, and how many invariants there are. */
 static int invariant_number(const char *name, int *count)
 {
 	FILE *file = fopen("schema/invariants.sql", "r");
@@ -612,7 +610,7 @@ Test(audit, of_nothing)
 	     "run audit --json               -> 0 whole=true");
 }
 
-/* Twenty rows of each are shown. */
+/* Twenty rows of each invariant are shown. */
 Test(audit, of_much)
 {
 	int count, number = invariant_number("line_has_reservation", &count);
@@ -631,7 +629,7 @@ Test(audit, of_much)
 	flow_end();
 }
 
-/* More than one range of everything: each row is seen once, also at the ends of ranges. They have 500 keys, then 1,000,
+/* Rows of more than one range: each row is seen once, also at the ends of ranges. Ranges have 500 keys, then 1,000,
  * then 2,000. */
 Test(audit, range_by_range)
 {

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Everything that makes events. The lane's writer is 1. */
+/* Makes every kind of event. The lane's writer is 1. */
 static void orders_make(void)
 {
 	flow_begin();
@@ -168,7 +168,7 @@ Test(audit_events, of_what_is_kept)
 	flow_end();
 }
 
-/* A log that was switched off says nothing. */
+/* A log that was switched off gives no findings. */
 Test(audit_events, of_no_log)
 {
 	orders_make();
@@ -210,7 +210,7 @@ Test(audit_events, pass_by_pass)
 	flow_end();
 }
 
-/* Events are removed under the audit's eyes. */
+/* Events are removed while the audit reads them. */
 Test(audit_events, is_overtaken)
 {
 	struct proxy *proxy;
@@ -235,7 +235,7 @@ Test(audit_events, is_overtaken)
 	proxy_close(proxy);
 }
 
-/* An order is changed between the audit's look at the log and that at the tables, or while it looks again. */
+/* An order changes between the audit's look at the log and its look at the tables, or while it looks again. */
 Test(audit_events, is_outrun)
 {
 	struct proxy *proxy;

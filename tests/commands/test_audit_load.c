@@ -1,7 +1,7 @@
 /* test_audit_load.c - the audit beside a service, workers and commands that change what it reads. */
 #include "tests/lang/flow.h"
 
-/* Transactions in flight raise no false alarm. */
+/* Operations in flight raise no false alarm. */
 Test(audit, under_load)
 {
 	struct race *race;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Reads `len` bytes as the configuration of `serve`; the exit status. The option that is looked at is --slot. */
+/* Reads `len` bytes as the configuration of `serve`; returns the exit status. The test looks at the option --slot. */
 static int config_of(const char *bytes, size_t len)
 {
 	static const struct command serve = {.name = "serve", .mask = SERVE};
@@ -51,7 +51,7 @@ Test(config, config_lines)
 	}
 }
 
-/* A line is a line, however long it is: it was cut, and its rest was read as another one. */
+/* A line of any length is one line. Once a long line was cut, and its rest was read as another line. */
 Test(config, long_config_line)
 {
 	char line[3000];
@@ -59,7 +59,7 @@ Test(config, long_config_line)
 
 	cr_assert(config_of(line, (size_t)len) == EXIT_DONE);
 	cr_assert_str_eq(option_text(OPTION_slot), "7");
-	memset(line + strlen("exec = "), ' ', 1500); /* the rest is a good line of its own */
+	memset(line + strlen("exec = "), ' ', 1500); /* the rest is a valid line by itself */
 	cr_assert(config_of(line, (size_t)len) == EXIT_DONE);
 	cr_assert_str_eq(option_text(OPTION_slot), "7");
 }

@@ -44,7 +44,7 @@ static void rows_are(const char *bytes, size_t len, const char *expected)
 	text_fini(&rows);
 }
 
-/* Every column counts, also behind many others. */
+/* Every column is found, also behind many others. */
 Test(delivery, wide)
 {
 	static const int at[] = {63, 64, 65, 100, 1000, 20000};

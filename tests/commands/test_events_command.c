@@ -186,7 +186,7 @@ Test(events_command, refusals)
 	flow_end();
 }
 
-/* From the place that is the newest before it starts, so that nothing is missed while it starts. */
+/* Begins at the place that is the newest before the start, so that no event is missed meanwhile. */
 static pid_t follow_from_now(void)
 {
 	char options[4200];
@@ -309,7 +309,7 @@ Test(events_command, a_pipe_that_is_not_read)
 	flow_end();
 }
 
-/* Behind a shell that has ended already: waits until stderr has been written to. */
+/* For a command behind a shell that has ended already: waits until stderr has been written to. */
 static void error_said(void)
 {
 	for (int64_t from_ms = clock_ms(); !*file_read(1) && !patience_is_over(from_ms, PATIENCE_MS / 2);)
@@ -330,7 +330,7 @@ Test(events_command, a_pipe_that_is_closed)
 	flow_end();
 }
 
-/* How many lines there are; all of them whole. */
+/* Counts the lines, which must all be whole. */
 static int lines_whole(void)
 {
 	const char *all = file_read(0);
@@ -342,7 +342,7 @@ static int lines_whole(void)
 	return lines;
 }
 
-/* A file that takes no more has whole lines alone, and the cursor stands behind them. */
+/* A file on a full disk has whole lines only, and the cursor stands behind them. */
 Test(events_command, a_file_that_is_full)
 {
 	const struct rlimit small = {8 << 10, RLIM_INFINITY}, large = {RLIM_INFINITY, RLIM_INFINITY};
@@ -371,7 +371,7 @@ Test(events_command, a_file_that_is_full)
 	flow_end();
 }
 
-/* Nothing is written any more, and the pipe is closed all the same. */
+/* No more event comes; the command notices the closed pipe all the same. */
 Test(events_command, a_pipe_that_is_closed_in_the_quiet)
 {
 	begin();

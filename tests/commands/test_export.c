@@ -13,7 +13,7 @@ Test(export, stock)
 	     "run export stock --json    -> 64");
 }
 
-/* The slots of a sku at a location are one line, whatever process has them. */
+/* The slots of a sku at a location are one line, whichever process has them. */
 Test(export, sums_slots)
 {
 	flow("serve --lanes 1            -> ",
@@ -42,7 +42,7 @@ Test(export, movements_and_reservations)
 	     " '~R1,expired,' '~Z,till,c1,A,main,2' '~Z,till,c1,B,main,1' '~R2,settled,' '~Z,,,A,main,1'");
 }
 
-/* More than a page of each. */
+/* More than a page of stock, of reservations and of movements. */
 Test(export, page_by_page)
 {
 	flow_begin();

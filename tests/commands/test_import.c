@@ -93,7 +93,7 @@ Test(import, the_same_file_is_one_delivery)
 	flow_end();
 }
 
-/* More than a movement holds, and more than is read at once. */
+/* More rows than a movement holds, and more than are read at once. */
 Test(import, a_large_file)
 {
 	struct text rows = {0};
@@ -308,7 +308,7 @@ Test(import, losses)
 	flow_end();
 }
 
-/* A total that would pass the greatest one names its rows, too. */
+/* A total above the maximum names its rows, too. */
 Test(import, limit)
 {
 	flow_begin();

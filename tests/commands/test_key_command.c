@@ -114,7 +114,7 @@ Test(key_command, refuses)
 	text_fini(&out);
 }
 
-/* Twenty at once: each finds its place, and of twenty with one name one does. */
+/* Twenty commands at once: each adds its key, and of twenty with one name one does. */
 Test(key_command, at_the_same_time)
 {
 	char  command[900];

@@ -100,8 +100,8 @@ Test(options, config_of_a_program)
 
 /* ---- access */
 
-/* Told at once, because waiting would not help: tried again for half a minute each, all these would outlive the test.
- */
+/* The error is told at once, because waiting would not help. With a retry of half a minute each, all these would
+ * outlive the test. */
 Test(options, access_denied)
 {
 	static const char *const commands[] = {"stats",  "work settle --once", "reap",   "audit",
@@ -205,7 +205,7 @@ Test(options, a_database_that_says_nothing)
 	text_fini(&said);
 }
 
-/* A mistyped folder is not answered with an empty database in which all is well. */
+/* A mistyped folder is refused: otherwise the answer would be an empty database in which all is well. */
 Test(options, data_that_is_not_there)
 {
 	char        path[320];
@@ -362,7 +362,7 @@ Test(options, help)
 
 /* ---- slips of the pen */
 
-/* Units and containers say everything by the environment. */
+/* Units and containers set every option by the environment. */
 Test(options, a_name_of_the_environment_that_is_none)
 {
 	flow_begin();
@@ -424,7 +424,7 @@ Test(options, a_typo_is_answered_with_the_nearest)
 #define NAME              "NAME must be 1 to 64 bytes of printable ASCII without space / ? # %, and not . or .."
 #define INTEGER(min, max) "must be an integer from " #min " to " #max ", in plain digits"
 
-/* A rule has one text, wherever it is broken. */
+/* A rule has one text, wherever it is violated. */
 Test(options, one_text_for_one_rule)
 {
 	char csv[300], keys[300];
@@ -477,7 +477,7 @@ Test(options, one_text_for_one_rule)
 	flow_end();
 }
 
-/* Every command that prints JSON; what is printed is read strictly (command.c). */
+/* Every command that prints JSON; the output is read strictly (command.c). */
 Test(options, json_of_every_command)
 {
 	char csv[300], keys[300];

@@ -93,7 +93,7 @@ Test(purge, what_stands_beside_them)
 	     "split R1 S1 A=1               -> 201 held");
 }
 
-/* Also where a purge is killed half-way: nothing stays of a task that is gone. */
+/* Rows of a deleted task go, too, even if a purge is killed half-way. */
 Test(purge, of_what_a_task_lost)
 {
 	struct proxy *proxy;
@@ -120,7 +120,8 @@ Test(purge, of_what_a_task_lost)
 	proxy_close(proxy);
 }
 
-/* For every task that ended it walked through all live orders, with locks: a service stood still for half a minute. */
+/* Once the purge walked through all live orders, with locks, for every task that had ended: a service stood still for
+ * half a minute. */
 Test(purge, of_tasks_waits_for_no_live_order)
 {
 	struct scratch *s;

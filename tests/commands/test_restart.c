@@ -324,7 +324,7 @@ Test(restart, database_is_read_only)
 	     "sku      A                    -> available=4 reserved=1");
 }
 
-/* No space left: told at once, for waiting is no use. */
+/* No space left: the answer comes at once, because waiting would not help. */
 Test(restart, database_is_full)
 {
 	flow("receipt  A +5                 -> 201",
@@ -449,7 +449,7 @@ Test(restart, full_temporary_files)
 
 /* ---- the disk of a private server */
 
-/* Waits until the log says so. */
+/* Waits until the log contains the words. */
 static bool log_says(const char *log, const char *words)
 {
 	struct text said = {0};
@@ -464,7 +464,7 @@ static bool log_says(const char *log, const char *words)
 	return is;
 }
 
-/* The free bytes that a scrape tells; -1: none. */
+/* The free bytes that /metrics shows; -1: none. */
 static long long free_told(struct client *client)
 {
 	struct answer out = {0};

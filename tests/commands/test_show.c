@@ -80,7 +80,7 @@ Test(show, buried)
 	     "run show order R1 --error x    -> 64");
 }
 
-/* All pages are printed, one behind the other. */
+/* All pages are printed, one after the other. */
 Test(show, many_buried)
 {
 	flow_begin();

@@ -142,7 +142,7 @@ Test(terminal, bars)
 	flow_end();
 }
 
-/* The lines of an export would go through the bar. */
+/* A progress bar would mix with the lines of an export. */
 Test(terminal, no_bar_between_lines)
 {
 	struct terminal t;
@@ -179,7 +179,7 @@ Test(terminal, show_has_colours_there_alone)
 #define SCREEN "\033[?1049h\033[?25l"
 #define BACK   "\033[?25h\033[?1049l"
 
-/* Waits until it has written this. */
+/* Waits until the command has written this. */
 static void terminal_wait_for(struct terminal *t, const char *what)
 {
 	int64_t from_ms = clock_ms();
@@ -198,7 +198,7 @@ static void watch_begin(struct terminal *t)
 	cr_expect(strncmp(t->said.data, SCREEN, strlen(SCREEN)) == 0, "%s", t->said.data);
 }
 
-/* The last thing is that the terminal is put back. */
+/* At the end the terminal must be put back. */
 static void watch_ends(struct terminal *t, int status)
 {
 	int    ended = terminal_end(t);
@@ -297,7 +297,7 @@ Test(terminal, watch_may_be_stopped)
 	flow_end();
 }
 
-/* A database that is away is said to be, and waited for. */
+/* If the database is away, the screen says so, and the command waits for it. */
 Test(terminal, watch_waits_for_the_database)
 {
 	struct terminal t;

@@ -32,7 +32,7 @@ Test(tune, tells_and_leaves_nothing)
 	     "run stats                   -> 0 '~skus                     1'");
 }
 
-/* The live tables know nothing of the load. */
+/* The live tables are not touched by the load. */
 Test(tune, beside_a_service)
 {
 	flow(STOCK_OF_A,

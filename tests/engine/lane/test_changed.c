@@ -26,8 +26,8 @@ struct writer {
 static int64_t part_made(void)
 {
 	trap_sql("BEGIN NOT ATOMIC"
-	         " DECLARE later BIGINT DEFAULT (SELECT changed FROM reservation WHERE order_id = 'R1') + " AN_HOUR ";"
-	         " START TRANSACTION;"
+	         " DECLARE later BIGINT; START TRANSACTION;"
+	         " SELECT changed + " AN_HOUR " INTO later FROM reservation WHERE order_id = 'R1' FOR UPDATE;"
 	         " INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, attempts,"
 	         "  created_at, confirmed_at, changed) SELECT 7, 'PART', lines_hash, state, due_at, expires_at, 0,"
 	         "  created_at, confirmed_at, later FROM reservation WHERE order_id = 'R1';"
