@@ -426,7 +426,7 @@ Test(connection, more_operations_than_there_is_room)
 {
 	struct race *race;
 
-	serve_with("--lanes 1 --max-buffered 50000");
+	serve_with("--lanes 1 --max-buffered 55000");
 	race = trap_race_of_waiters("80", "reserve R# A=1");
 	trap_raced(race, "*x 201 held | *x 503 busy Retry-After:*");
 	cr_expect_geq(trap_metric(0, "holdfast_busy_total{cause=\"buffers_full\"}"), 20);
