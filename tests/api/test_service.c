@@ -117,7 +117,9 @@ Test(service, paths_are_decoded_once)
 	     "raw GET /v1/skus/A%00              -> 400 invalid_request",
 	     "raw GET /v1/skus/%00               -> 400 invalid_request",
 	     "raw GET /v1/skus/A%0A              -> 400 invalid_request",
-	     "raw GET /v1/skus/%C3%A9            -> 400 invalid_request",
+	     "raw GET /v1/skus/%C3%A9            -> 404 unknown_sku",
+	     "raw GET /v1/skus/%C3%28            -> 400 invalid_request",
+	     "raw GET /v1/reservations/%C3%A9    -> 400 invalid_request",
 	     "raw GET /v1/skus/%2E%2E            -> 400 invalid_request",
 	     "raw GET /v1/skus/%                 -> 400 invalid_request",
 	     "raw GET /v1/skus/A%4               -> 400 invalid_request",
@@ -126,8 +128,8 @@ Test(service, paths_are_decoded_once)
 	     "raw POST /v1/reservations/a%20/release -> 400 invalid_request",
 	     "raw GET /v1/reservations?state=%68eld -> 200 items= end",
 	     "raw GET /v1/reservations?state=%zz -> 400 invalid_request",
-	     "raw GET /v1/skus/" SIXTY "0123     -> 404 unknown_sku",
-	     "raw GET /v1/skus/" SIXTY "01234    -> 400 invalid_request",
+	     "raw GET /v1/skus/" SIXTY SIXTY "01234567  -> 404 unknown_sku",
+	     "raw GET /v1/skus/" SIXTY SIXTY "012345678 -> 400 invalid_request",
 	     "raw GET /v1/reservations/" SIXTY "0123 -> 404 unknown_order",
 	     "raw GET /v1/reservations/" SIXTY "01234 -> 400 invalid_request");
 }
