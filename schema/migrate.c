@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #define AT_WORK "another migration is at work"
+/* Of this database: the migrations of others on the same server do not wait for it. */
+#define LOCK_NAME "CONCAT('holdfast_migrate_', MD5(DATABASE()))"
 
 enum { PATIENCE_MS = 60000, PAUSE_US = 500000, LOOKS = 10, TOLD_MAX = 3 };
 enum { TABLE_EXISTS = 1050, KEY_EXISTS = 1062 }; /* errors of MariaDB */
@@ -395,8 +397,7 @@ bool schema_migrate_files(const struct schema_files *files, struct db *db, char 
 	done = 0;
 	others = false;
 	text_fini(&refusal);
-	if (!cluster &&
-	    (db_query(db, "SELECT GET_LOCK('holdfast_migrate', 60)", 1, db_ints, &locked) != DB_OK || !locked))
+	if (!cluster && (db_query(db, "SELECT GET_LOCK(" LOCK_NAME ", 60)", 1, db_ints, &locked) != DB_OK || !locked))
 		return why_write(why, why_size, "cannot migrate: %s", locked ? db_error(db) : AT_WORK);
 	ok = files_run(db, files);
 	if (!ok)
@@ -405,7 +406,7 @@ bool schema_migrate_files(const struct schema_files *files, struct db *db, char 
 		          : others    ? AT_WORK
 		                      : db_error(db));
 	turn_leave(db);
-	if (!cluster && db_text(db, "SELECT RELEASE_LOCK('holdfast_migrate')", NULL, NULL) != DB_OK)
+	if (!cluster && db_text(db, "SELECT RELEASE_LOCK(" LOCK_NAME ")", NULL, NULL) != DB_OK)
 		log_event(LOG_DEBUG, "lock_lost", "why=\"%s\"", db_error(db)); /* the lock ends with the connection */
 	return ok;
 }

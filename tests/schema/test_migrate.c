@@ -474,3 +474,17 @@ Test(migrate, one_after_the_other_on_a_cluster, .timeout = 60)
 	db_free(other);
 	scratch_close(&s);
 }
+
+/* Two shops on one server: neither migration is at work in the other's database. */
+Test(migrate, waits_for_no_other_database)
+{
+	struct scratch other, s;
+
+	scratch_open(&other);
+	scratch_open(&s);
+	cr_assert(scratch_number(other.db, "SELECT GET_LOCK('holdfast_migrate', 0)"
+	                                   " + GET_LOCK(CONCAT('holdfast_migrate_', MD5(DATABASE())), 0)") == 2);
+	migrate(&s);
+	scratch_close(&s);
+	scratch_close(&other);
+}
