@@ -17,6 +17,7 @@
 #include "tests/kit/patience.h"
 #include "tests/kit/program.h"
 #include "tests/kit/scratch.h"
+#include "tests/kit/shelf.h"
 #include "tests/report.h"
 
 #include <criterion/criterion.h>
@@ -126,7 +127,8 @@ static void server_tune(struct embedded *server)
 {
 	struct db *db = db_new_alone(embedded_target(server));
 
-	if (!db_connect(db) || db_text(db, "SET GLOBAL table_definition_cache = 4000", NULL, NULL) != DB_OK)
+	if (!db_connect(db) || db_text(db, "SET GLOBAL table_definition_cache = 4000", NULL, NULL) != DB_OK ||
+	    !shelf_make(db))
 		say("the tests' server is as it is: %s", db_error(db));
 	db_free(db);
 }

@@ -85,30 +85,48 @@ struct db *scratch_connection(const struct scratch *s)
 	return connection_new(&s->target, s->name);
 }
 
-void scratch_open(struct scratch *s)
+static struct db_target server_target(void)
 {
-	unsigned char dice[8];
-	struct text   sql = {0};
-	struct db    *db;
+	struct db_target to = {0};
 
-	*s = (struct scratch){0};
-	random_bytes(dice, sizeof(dice));
-	text_hex(&sql, dice, sizeof(dice));
-	snprintf(s->name, sizeof(s->name), "t_%s", sql.data);
-	snprintf(s->target.socket, sizeof(s->target.socket), "%s", env(SCRATCH_SOCKET));
-	snprintf(s->target.user, sizeof(s->target.user), "%s", env(SCRATCH_USER));
+	snprintf(to.socket, sizeof(to.socket), "%s", env(SCRATCH_SOCKET));
+	snprintf(to.user, sizeof(to.user), "%s", env(SCRATCH_USER));
+	return to;
+}
+
+struct db *scratch_server(void)
+{
+	struct db_target to = server_target();
+
+	return connection_new(&to, "mysql");
+}
+
+void scratch_open_named(struct scratch *s, const char *name)
+{
+	*s = (struct scratch){.target = server_target()};
+	snprintf(s->name, sizeof(s->name), "%s", name);
 	snprintf(s->link, sizeof(s->link), "%s/%s.sock", scratch_dir(), s->name);
 	snprintf(s->url, sizeof(s->url), "mariadb://%s@localhost/%s?socket=%s", s->target.user, s->name, s->link);
-
-	text_reset(&sql);
-	text_format(&sql, "CREATE DATABASE %s", s->name);
-	db = connection_new(&s->target, "mysql");
-	must(db, sql.data, NULL, NULL);
-	db_free(db);
-	text_fini(&sql);
 	s->db = scratch_connection(s);
 	must(s->db, "SET SESSION idle_transaction_timeout = 0, wait_timeout = 28800", NULL, NULL);
 	scratch_back(s);
+}
+
+void scratch_open(struct scratch *s)
+{
+	unsigned char dice[8];
+	struct text   name = {0};
+	char          sql[80];
+	struct db    *db = scratch_server();
+
+	random_bytes(dice, sizeof(dice));
+	text_add(&name, "t_");
+	text_hex(&name, dice, sizeof(dice));
+	snprintf(sql, sizeof(sql), "CREATE DATABASE %s", name.data);
+	must(db, sql, NULL, NULL);
+	db_free(db);
+	scratch_open_named(s, name.data);
+	text_fini(&name);
 }
 
 void scratch_account(struct scratch *s)
@@ -141,9 +159,7 @@ static void account_drop(struct scratch *s)
 	unsetenv(PASSWORD_FILE);
 }
 
-/* Dropping a table locks the server's own tables of statistics, for which other tests wait, too: the usual 2 s of a
- * session may be too short. */
-static void dropping_waits(struct scratch *s)
+void scratch_waits(struct scratch *s)
 {
 	int  wait_s = patience_ms(3 * PATIENCE_MS) / 1000;
 	char sql[120];
@@ -152,17 +168,28 @@ static void dropping_waits(struct scratch *s)
 	must(s->db, sql, NULL, NULL);
 }
 
+static void leave(struct scratch *s, const char *last)
+{
+	scratch_unlock(s);
+	scratch_waits(s);
+	account_drop(s);
+	if (last)
+		must(s->db, last, NULL, NULL);
+	db_free(s->db);
+	unlink(s->link);
+}
+
+void scratch_leave(struct scratch *s)
+{
+	leave(s, NULL);
+}
+
 void scratch_close(struct scratch *s)
 {
 	char sql[80];
 
-	scratch_unlock(s);
-	dropping_waits(s);
-	account_drop(s);
 	snprintf(sql, sizeof(sql), "DROP DATABASE %s", s->name);
-	must(s->db, sql, NULL, NULL);
-	db_free(s->db);
-	unlink(s->link);
+	leave(s, sql);
 }
 
 static void number_read(void *arg, const struct db_row *row)
@@ -188,8 +215,7 @@ void scratch_tick(struct scratch *s, int seconds)
 	snprintf(sql, sizeof(sql),
 	         "SELECT CONCAT('UPDATE `', table_name, '` SET ',"
 	         " GROUP_CONCAT('`', column_name, '` = `', column_name, '` - INTERVAL %d SECOND'))"
-	         " FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)"
-	         " WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE' AND is_generated = 'NEVER'"
+	         " FROM information_schema.columns WHERE table_schema = DATABASE() AND is_generated = 'NEVER'"
 	         " AND data_type IN ('datetime', 'timestamp') GROUP BY table_name",
 	         seconds);
 	must(s->db, sql, list_add, &updates);

@@ -23,12 +23,20 @@ struct scratch {
 	char             url[512];      /* for --db: the server's owner or, after scratch_account, that account */
 	char             password[256]; /* the file with the account's password; empty: there is none */
 	struct db_target target;
+	int64_t          tables; /* for kit/shelf.h: how its tables are */
 	struct db       *db;     /* the test's own connection, not through the link */
 	struct db       *holder; /* holds locks between scratch_lock and scratch_unlock; otherwise NULL */
 };
 
-void        scratch_open(struct scratch *s);
-void        scratch_close(struct scratch *s);
+void scratch_open(struct scratch *s);
+void scratch_open_named(struct scratch *s, const char *name); /* a database that is there */
+void scratch_close(struct scratch *s); /* drops it */
+void scratch_leave(struct scratch *s); /* it stays */
+/* From now on the test's connection waits longer than the usual 2 s for locks. Changing and dropping a table locks the
+ * server's own tables of statistics, for which other tests wait, too. */
+void scratch_waits(struct scratch *s);
+/* A connection to no test's database. The caller frees it. */
+struct db  *scratch_server(void);
 const char *scratch_dir(void);
 /* Makes a folder of the test's own in scratch_dir, readable by every user; it is removed with the run. */
 void scratch_folder(char *to, size_t size);

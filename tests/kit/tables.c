@@ -11,12 +11,22 @@ void tables_run(struct db *db, const char *sql)
 	cr_assert_eq(db_text(db, sql, NULL, NULL), DB_OK, "%s: %s", sql, db_error(db));
 }
 
-void tables_fill(struct scratch *s)
+void tables_make(struct scratch *s)
 {
 	char why[300];
 
-	scratch_open(s);
 	cr_assert(schema_migrate(s->db, why, sizeof(why)), "%s", why);
+}
+
+void tables_fill(struct scratch *s)
+{
+	scratch_open(s);
+	tables_make(s);
+	tables_rows(s);
+}
+
+void tables_rows(struct scratch *s)
+{
 	tables_run(s->db,
 	           "INSERT INTO sku (sku_id, code, created_at) VALUES (1,'A',UTC_TIMESTAMP()),(2,'B',UTC_TIMESTAMP()),"
 	           "(3,'C',UTC_TIMESTAMP())");
