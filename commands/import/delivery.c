@@ -45,8 +45,8 @@ static bool int_read(const char *text, size_t len, int64_t min, int64_t max, int
 	const char *digits = text + (*text == '-');
 	size_t      count = strlen(digits);
 
-	if (count == 0 || digits + count != text + len ||
-	    count > (size_t)snprintf(NULL, 0, "%lld", (long long)max) || strspn(digits, "0123456789") != count)
+	if (count == 0 || digits + count != text + len || count > (size_t)snprintf(NULL, 0, "%lld", (long long)max) ||
+	    strspn(digits, "0123456789") != count)
 		return false;
 	*value = strtoll(text, NULL, 10);
 	return *value >= min && *value <= max;
@@ -82,8 +82,8 @@ static bool time_take(struct reading *in, enum field what, int64_t *ms)
 	if (len == 0)
 		return true;
 	if (strlen(text) != len || !time_read(text, &us) || us < 1000)
-		return why_write(in->wrong, sizeof(in->wrong),
-		                 "%s must be a time of RFC 3339, as 2026-11-20T22:00:00Z", field_name(what));
+		return why_write(in->wrong, sizeof(in->wrong), "%s must be a time of RFC 3339, as 2026-11-20T22:00:00Z",
+		                 field_name(what));
 	*ms = us / 1000;
 	return true;
 }
@@ -143,7 +143,7 @@ static bool width_take(struct reading *in)
 }
 
 /* A count may stand only once in a file. */
-static bool count_note(struct reading *in, struct keys *counted)
+static bool count_note(struct reading *in, struct keyset *counted)
 {
 	const struct delivery_row *row = in->row;
 
@@ -189,8 +189,7 @@ bool delivery_read(struct delivery *d)
 
 	d->headed = false;
 	d->numbers = 0;
-	d->table = (struct table){
-		.file = d->file, .sha = d->sha, .known = name_known, .each = record_came, .arg = d};
+	d->table = (struct table){.file = d->file, .sha = d->sha, .known = name_known, .each = record_came, .arg = d};
 	ok = table_read(&d->table);
 	keys_fini(&d->counted);
 	if (ok && !d->headed)

@@ -1,13 +1,13 @@
-/* delivery.h - a file as lines of movements of a kind, or as it may be read several times: what a row means, and what is
- * wrong with it. Whoever gets the rows sends them; nothing here knows a database.
+/* delivery.h - a file as lines of movements of a kind, or as it may be read several times: what a row means, and what
+ * is wrong with it. Whoever gets the rows sends them; nothing here knows a database.
  *
- * Rows are numbered, bad ones too, so that a number means the same row when a bad one was put right. Blank lines have no
- * number; a row of empty fields has one, and is passed over. */
+ * Rows are numbered, bad ones too, so that a number means the same row when a bad one was put right. Blank lines have
+ * no number; a row of empty fields has one, and is passed over. */
 #ifndef DELIVERY_H
 #define DELIVERY_H
 
 #include "commands/import/columns.h"
-#include "commands/import/keys.h"
+#include "commands/import/keyset.h"
 
 struct delivery_row {
 	int64_t     line;                /* the line of the file on which the row begins, from 1 */
@@ -35,7 +35,7 @@ struct delivery {
 	struct table   table;
 	struct columns columns;
 	bool           headed;
-	struct keys    counted; /* the skus and locations that were counted */
+	struct keyset  counted; /* the skus and locations that were counted */
 };
 /* Reads the file from its beginning to its end. false: the file cannot be read, is not CSV or has no fitting first
  * line; a message has said so, and the rows given so far are void. */

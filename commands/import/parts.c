@@ -25,7 +25,7 @@ struct part {
 	size_t        count, total;    /* rows that are left; rows at first */
 	int64_t       first, last;     /* lines of the file on which its rows begin; 0: it has none */
 	unsigned      wave;            /* of the movement under way */
-	struct keys   waves;           /* by sku and location: the next wave */
+	struct keyset waves;           /* by sku and location: the next wave */
 	/* ---- while orders are picked that lose units by the movement */
 	struct op       *losing; /* the movement to try again; NULL: none */
 	struct loss_pick pick;

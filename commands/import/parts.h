@@ -1,10 +1,10 @@
 /* parts.h - rows of a file on their way into the stock: a movement of up to 1,000 rows each, many under way.
  *
  * A part is 1,000 rows of the file that follow each other, good and bad ones, so a bad row that is put right changes no
- * other part. A movement_id is made of the delivery's name and the number of the part. Rows that stock refuses are named
- * in a message and left out, and the part is sent again without them. If the id was used already, the movement under it
- * is read: its rows are loaded, and the others go under the id with the next number at its end. So nothing is kept about
- * a file but its movements, and no row counts twice, even if a process was killed at any moment.
+ * other part. A movement_id is made of the delivery's name and the number of the part. Rows that stock refuses are
+ * named in a message and left out, and the part is sent again without them. If the id was used already, the movement
+ * under it is read: its rows are loaded, and the others go under the id with the next number at its end. So nothing is
+ * kept about a file but its movements, and no row counts twice, even if a process was killed at any moment.
  *
  * The file goes through twice. The first time looks for movements of the delivery. If one of them has something that
  * the rows of its part do not explain, the file is not that delivery, and none of it is loaded. */
@@ -32,14 +32,14 @@ struct parts {
 	int64_t movements, replayed, refused, rows; /* rows: of movements, and refused */
 	bool    failed;                             /* a fault that is not of a row; a message has said so */
 	/* ---- its own */
-	struct seen *seen;
-	size_t       seen_count, seen_max;
-	unsigned     count;        /* number of the last part that was begun */
-	int          flying;       /* parts sent and not answered */
-	struct part *open;         /* takes rows */
-	struct part *again, *used; /* parts to be sent once more; parts with an id that was used already .. */
-	struct part *losing;       /* .. and parts with a movement that takes promised units */
-	struct keys  flying_keys;  /* of rows that apply in the order of the file */
+	struct seen  *seen;
+	size_t        seen_count, seen_max;
+	unsigned      count;        /* number of the last part that was begun */
+	int           flying;       /* parts sent and not answered */
+	struct part  *open;         /* takes rows */
+	struct part  *again, *used; /* parts to be sent once more; parts with an id that was used already .. */
+	struct part  *losing;       /* .. and parts with a movement that takes promised units */
+	struct keyset flying_keys;  /* of rows that apply in the order of the file */
 };
 
 /* Begins to take the rows, for the first time or for the second. */

@@ -19,17 +19,17 @@ struct reading {
 	FILE             *in;
 	struct csv_parser parser;
 	enum encoding     encoding;
-	bool              begun;     /* the encoding is known */
-	unsigned char     odd;       /* UTF-16: a byte at the end of what was read, whose other one is to come .. */
-	bool              has_odd;   /* .. if there is one */
-	uint32_t          high;      /* UTF-16: the first half of a pair; 0: none */
-	struct text       text;      /* UTF-8 that was made of what was read last; until the first line ends, all of it */
+	bool              begun;   /* the encoding is known */
+	unsigned char     odd;     /* UTF-16: a byte at the end of what was read, whose other one is to come .. */
+	bool              has_odd; /* .. if there is one */
+	uint32_t          high;    /* UTF-16: the first half of a pair; 0: none */
+	struct text       text;    /* UTF-8 that was made of what was read last; until the first line ends, all of it */
 	bool              separated; /* the separator is known */
 	int64_t           bytes;     /* read so far */
 	int64_t           line;      /* the line being read, from 1 */
 	bool              after_cr;  /* a CR was the last byte: an LF ends no further line */
 	bool              row_open;
-	bool              ended;     /* `each` has ended the reading */
+	bool              ended; /* `each` has ended the reading */
 	struct record     record;
 };
 
@@ -102,7 +102,7 @@ static size_t line_length(const char *at, size_t left, bool *ends)
 	return len + (at[len] == '\r' && len + 1 < left && at[len + 1] == '\n' ? 2 : 1);
 }
 
-static bool not_csv(const struct reading *in)
+static bool not_csv(struct reading *in)
 {
 	say("%s, after line %lld: not CSV, separated by %s: %s", in->table->file, (long long)in->line,
 	    table_separators(in->table), csv_strerror(csv_error(&in->parser)));
@@ -292,7 +292,7 @@ static bool block_read(struct reading *in, const unsigned char *block, size_t n)
 
 static bool file_read(struct reading *in)
 {
-	struct table *t = in->table;
+	struct table          *t = in->table;
 	UNZEROED unsigned char block[READ_BYTES];
 	bool                   ok = true;
 	size_t                 n;

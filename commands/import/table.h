@@ -23,7 +23,8 @@ const char *record_field(const struct record *r, size_t i, size_t *len);
 struct table {
 	const char *file;
 	EVP_MD_CTX *sha; /* every byte of the file goes into its digest; NULL: none does */
-	/* How well a name of a column is known, from 0; the separator that makes the first line the best known is taken. */
+	/* How well a name of a column is known, from 0; the separator that makes the first line the best known is
+	 * taken. */
 	int (*known)(void *arg, const char *name, size_t len);
 	/* Is given each record, the first line too, which lives until it returns. false: the reading ends. */
 	bool (*each)(void *arg, const struct record *r);

@@ -47,7 +47,8 @@ static const struct {
 	{"sku,qty,location\nA,5\nB,7,paris\n",
          " -> 1 '~line 2: it has fewer fields than the first line' '~1 bad rows: nothing'", ""},
 	{"sku,qty\nA\nB,0\nC,-1\nD,1.0\nE,x\nF,1000000000001\n,5\n\"A \",5\nOK,1\n",
-         " -> 1 '~line 2: it has fewer fields' '~line 3: qty' '~line 4: qty' '~line 5: qty' '~line 6: qty' '~line 7: qty'"
+         " -> 1 '~line 2: it has fewer fields' '~line 3: qty' '~line 4: qty' '~line 5: qty' '~line 6: qty' '~line 7: "
+         "qty'"
          " '~line 8: sku' '~line 9: sku' '~8 bad rows: nothing was loaded'",
          ""},
 	{"sku,qty,location\nA,1,\" b\"\n", " -> 1 '~line 2: location must be'", ""},
@@ -117,8 +118,8 @@ Test(import, a_large_file)
 	text_fini(&rows);
 }
 
-/* Rows of a list of `count`: one unit each of S0, S1 ..; the skus repeat after `skus`. Rows `bad` and every `each` after
- * it have no number unless they were put right. */
+/* Rows of a list of `count`: one unit each of S0, S1 ..; the skus repeat after `skus`. Rows `bad` and every `each`
+ * after it have no number unless they were put right. */
 static const char *rows_made(struct text *rows, int count, int skus, int bad, int each, bool right)
 {
 	text_reset(rows);
@@ -141,11 +142,12 @@ Test(import, put_right)
 
 	flow_begin();
 	for (size_t i = 0; i < LENGTH(lists); i++) {
-		int    count = lists[i].count, skus = lists[i].skus, bad = lists[i].bad, each = lists[i].each;
-		int    bads = (count - bad) / each + 1;
-		char   step[200];
+		int  count = lists[i].count, skus = lists[i].skus, bad = lists[i].bad, each = lists[i].each;
+		int  bads = (count - bad) / each + 1;
+		char step[200];
 
-		snprintf(step, sizeof(step), " --id d%zu --skip-bad --json -> 0 rows=%d bad=%d", i, count - bads, bads);
+		snprintf(step, sizeof(step), " --id d%zu --skip-bad -> 0 '~%d rows, ' '~; %d bad rows left out'", i,
+		         count - bads, bads);
 		import(rows_made(&rows, count, skus, bad, each, false), step);
 		flow_step("sql SELECT SUM(available) FROM stock_slot -> %d", count - bads);
 		snprintf(step, sizeof(step), " --id d%zu --json -> 0 rows=%d bad=0", i, count);
@@ -185,7 +187,8 @@ Test(import, another_file_under_an_id)
 	import(rows_made(&rows, 2600, 2600, 1, 5000, true), " --id d -> 0");
 	text_format(&rows, "T,5\n"); /* more rows at the end are fine: they are missing */
 	import(rows.data, " --id d -> 0 '~2601 rows, 2605 units'");
-	import(rows_made(&rows, 2601, 2601, 2600, 1, true), " --id d -> 1 '~movement import-d-3' '~nothing was loaded'");
+	import(rows_made(&rows, 2601, 2601, 2600, 1, true),
+	       " --id d -> 1 '~movement import-d-3' '~nothing was loaded'");
 	import(rows_made(&rows, 2600, 1300, 1, 5000, true), " --id d -> 1 '~import-d-2 was made of other rows'");
 	import(rows_made(&rows, 900, 1300, 1, 5000, true), " --id d -> 1 '~import-d-1 was made of other rows'");
 	import("sku,qty\n", " --id d -> 1 '~import-d-1 was made of rows that the file does not have'");

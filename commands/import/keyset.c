@@ -1,5 +1,5 @@
-/* keys.c - see keys.h. Open addressing, three quarters full at most. */
-#include "commands/import/keys.h"
+/* keyset.c - see keyset.h. Open addressing, three quarters full at most. */
+#include "commands/import/keyset.h"
 #include "engine/base/hash.h"
 #include "engine/base/memory.h"
 
@@ -8,14 +8,14 @@
 
 enum { KEYS_MIN = 64 };
 
-void keys_fini(struct keys *k)
+void keys_fini(struct keyset *k)
 {
 	free(k->list);
 	free(k->numbers);
-	*k = (struct keys){0};
+	*k = (struct keyset){0};
 }
 
-void keys_reset(struct keys *k)
+void keys_reset(struct keyset *k)
 {
 	if (k->max > 0)
 		memset(k->list, 0, k->max * sizeof(*k->list));
@@ -38,7 +38,7 @@ uint64_t key_of(const char *one, const char *other)
 }
 
 /* The place of the key, or the free one where it would stand. */
-static size_t key_place(const struct keys *k, uint64_t key)
+static size_t key_place(const struct keyset *k, uint64_t key)
 {
 	size_t at = key & (k->max - 1);
 
@@ -47,9 +47,9 @@ static size_t key_place(const struct keys *k, uint64_t key)
 	return at;
 }
 
-static void keys_grow(struct keys *k, bool numbered)
+static void keys_grow(struct keyset *k, bool numbered)
 {
-	struct keys old = *k;
+	struct keyset old = *k;
 
 	k->max = old.max ? 2 * old.max : KEYS_MIN;
 	k->list = mem_alloc(k->max * sizeof(*k->list));
@@ -67,7 +67,7 @@ static void keys_grow(struct keys *k, bool numbered)
 	free(old.numbers);
 }
 
-static size_t key_enter(struct keys *k, uint64_t key, bool numbered, bool *is_new)
+static size_t key_enter(struct keyset *k, uint64_t key, bool numbered, bool *is_new)
 {
 	size_t at;
 
@@ -84,12 +84,12 @@ static size_t key_enter(struct keys *k, uint64_t key, bool numbered, bool *is_ne
 	return at;
 }
 
-bool keys_has(const struct keys *k, uint64_t key)
+bool keys_has(const struct keyset *k, uint64_t key)
 {
 	return k->max > 0 && k->list[key_place(k, key)];
 }
 
-bool keys_add(struct keys *k, uint64_t key)
+bool keys_add(struct keyset *k, uint64_t key)
 {
 	bool is_new;
 
@@ -97,7 +97,7 @@ bool keys_add(struct keys *k, uint64_t key)
 	return is_new;
 }
 
-int64_t *keys_number(struct keys *k, uint64_t key, bool adds)
+int64_t *keys_number(struct keyset *k, uint64_t key, bool adds)
 {
 	bool   is_new;
 	size_t at;
