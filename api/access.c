@@ -229,7 +229,7 @@ static void answered(void *arg, const struct request *r, const struct told *told
 	const char    *route = route_label(r->route);
 	char           client[CLIENT_SIZE];
 
-	connection_client(r->from, client, sizeof(client));
+	r->from.calls->client(&r->from, client, sizeof(client));
 	if (r->note && a->fd >= 0)
 		access_write(a, r, told, client);
 	if (r->note && a->options.slow_ms && told->took_us > (a->options.slow_ms + r->wait_s * INT64_C(1000)) * 1000)

@@ -43,17 +43,12 @@ enum { STRANGERS_BODY_MAX = 4096 };
 
 /* ---- 401, 403, 429 */
 
-static const char *header_of(const struct asked *asked, enum header header)
-{
-	return http1_header(asked->http1, asked->bytes, header);
-}
-
 /* True: a page of another origin than this service, shown by a browser, made the request. The browser says so itself
  * (Fetch Metadata), and names the page's origin (RFC 6454). Behind a unix socket a proxy may have changed the Host. */
 static bool from_another_origin(const struct asked *asked)
 {
-	const char *site = header_of(asked, HEADER_SEC_FETCH_SITE), *origin = header_of(asked, HEADER_ORIGIN);
-	const char *host = header_of(asked, HEADER_HOST);
+	const char              *site = asked->headers[HEADER_SEC_FETCH_SITE], *origin = asked->headers[HEADER_ORIGIN];
+	const char              *host = asked->headers[HEADER_HOST];
 	static const char *const schemes[] = {"http://", "https://"}; /* TLS may end at a proxy */
 	bool                     ours = !site || strcmp(site, "same-origin") == 0 || strcmp(site, "none") == 0;
 
@@ -70,7 +65,7 @@ static bool from_another_origin(const struct asked *asked)
  * recognized by the Host, which a browser always sends. NULL: the caller may; otherwise the reason why not. */
 static const char *anybody_refused(const struct requests *all, const struct asked *asked, bool changes)
 {
-	const char *host = header_of(asked, HEADER_HOST), *site = header_of(asked, HEADER_SEC_FETCH_SITE);
+	const char *host = asked->headers[HEADER_HOST], *site = asked->headers[HEADER_SEC_FETCH_SITE];
 
 	if (asked->tcp && host && !host_is_known(host, all->public_hosts))
 		return "the Host is no address, localhost or name of --public-host";
@@ -94,7 +89,7 @@ static enum outcome verdict(const struct requests *all, const struct asked *aske
 
 	*detail = NULL;
 	if (all->keys)
-		verdict = keys_verdict(all->keys, header_of(asked, HEADER_AUTHORIZATION), callers, key);
+		verdict = keys_verdict(all->keys, asked->headers[HEADER_AUTHORIZATION], callers, key);
 	else if (callers != ANYBODY && (*detail = anybody_refused(all, asked, call_changes(callers))))
 		return FORBIDDEN;
 	if (verdict != OUTCOME_OK)
@@ -257,7 +252,7 @@ uint64_t route_takes(struct requests *all, struct asked *asked)
 	if (query)
 		query[-1] = '?'; /* the target is split again when the whole request has come */
 	if (verdict(all, asked, route_callers(route), &key, &detail) != OUTCOME_OK || route == ROUTE_NONE ||
-	    asked->http1->length > body_max(all, route))
+	    asked->length > body_max(all, route))
 		return 0;
 	asked->known = key;
 	return body_max(all, route) * 2;
@@ -268,7 +263,7 @@ static bool body_fits(struct request *r)
 {
 	char detail[80];
 
-	if (r->asked->http1->length <= body_max(r->all, r->route))
+	if (r->asked->length <= body_max(r->all, r->route))
 		return true;
 	snprintf(detail, sizeof(detail), BODY_RULE, body_max(r->all, r->route));
 	reply_problem(r, 413, "too_large", NULL, detail, NULL, NULL);

@@ -4,6 +4,7 @@
 #include "api/service.h"
 #include "api/access.h"
 #include "api/activity.h"
+#include "api/http/connection.h"
 #include "api/http/listen.h"
 #include "api/http/tls.h"
 #include "api/key_limit.h"
@@ -196,7 +197,8 @@ static struct connections *connections_new(struct service *s)
 		    .others = &s->requests.ops_bytes,
 		    .request_ms = options->request_s * INT64_C(1000),
 		    .idle_ms = options->idle_s * INT64_C(1000),
-		    .http1 = {.head_max = HEAD_MAX, .body_max = options->body_max * 2},
+		    .head_max = HEAD_MAX,
+		    .body_max = options->body_max * 2,
 		    .tls = options->tls,
 		    .heard = connection_heard,
 		    .asked = connection_asked,

@@ -5,6 +5,7 @@
  *                                                  └─▶ CHUNK_SIZE ─▶ DATA CHUNK_CR CHUNK_LF ─▶ CHUNK_SIZE
  *                                                           └─ 0 ─▶ LINE (trailer) ────────┘ */
 #include "api/http/http1.h"
+#include "engine/base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@ static const struct {
 	size_t      len;
 } names[HEADERS] = {
 #define X(header, name) {name, sizeof(name) - 1},
-	HTTP1_HEADERS(X)
+	MESSAGE_HEADERS(X)
 #undef X
 };
 
@@ -373,18 +374,26 @@ size_t http1_read(struct http1 *f, const char *bytes, size_t len)
 
 /* ---- the finished request */
 
-const char *http1_header(const struct http1 *f, char *bytes, enum header header)
+static bool is_blank(char c)
 {
-	struct http1_span span = f->headers[header];
+	return c == ' ' || c == '\t';
+}
 
-	if (span.at == 0)
-		return NULL;
-	while (span.at < span.end && strchr(" \t", bytes[span.at]))
+static const char *value_of(char *bytes, struct http1_span span)
+{
+	while (span.at < span.end && is_blank(bytes[span.at]))
 		span.at++;
-	while (span.end > span.at && strchr(" \t", bytes[span.end - 1]))
+	while (span.end > span.at && is_blank(bytes[span.end - 1]))
 		span.end--;
 	bytes[span.end] = '\0';
 	return bytes + span.at;
+}
+
+void http1_headers(const struct http1 *f, char *bytes, const char *values[HEADERS])
+{
+	assert(f->body_at > 0);
+	for (enum header h = 0; h < HEADERS; h++)
+		values[h] = f->headers[h].at > 0 ? value_of(bytes, f->headers[h]) : NULL;
 }
 
 /* The grammar of the body has been checked: sizes are hexadecimal, and the last is 0. */
@@ -412,4 +421,33 @@ char *http1_body(const struct http1 *f, char *bytes, size_t *len)
 bool http1_is_last(const struct http1 *f)
 {
 	return f->closes || (f->is_10 && !f->keeps);
+}
+
+/* ---- the answer */
+
+static void field_write(struct text *to, const struct field *f)
+{
+	size_t len = f->name_len + f->value_len + 4;
+	char  *at = text_room(to, len);
+
+	at = mempcpy(at, f->name, f->name_len);
+	at = mempcpy(at, ": ", 2);
+	at = mempcpy(at, f->value, f->value_len);
+	memcpy(at, "\r\n", 3); /* with its NUL */
+	to->len += len;
+}
+
+void http1_answer(struct text *to, const struct answer *answer, const char *connection)
+{
+	text_reset(to);
+	text_add(to, "HTTP/1.1 ");
+	text_int(to, answer->status);
+	text_char(to, ' ');
+	text_add(to, answer->reason);
+	text_bytes(to, "\r\n", 2);
+	for (size_t i = 0; i < answer->fields_count; i++)
+		field_write(to, &answer->fields[i]);
+	if (connection)
+		field_write(to, &(struct field){"Connection", connection, strlen("Connection"), strlen(connection)});
+	text_bytes(to, "\r\n", 2);
 }
