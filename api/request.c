@@ -40,14 +40,13 @@ static bool is_printable(const char *text)
 }
 
 /* The service's own name for a request: a mark of this process and the number of the request, both in hexadecimal. */
-static void request_number(char *to)
+static void request_number(struct request *r)
 {
 	enum { MARK = 12 };
-	static uint64_t count;
 
-	memcpy(to, process_mark(), MARK);
-	to[MARK] = '-';
-	hex_write(to + MARK + 1, ++count);
+	memcpy(r->id, process_mark(), MARK);
+	r->id[MARK] = '-';
+	hex_write(r->id + MARK + 1, ++r->all->named);
 }
 
 /* Takes the name that the client sent if it is printable ASCII of at most 128 bytes, otherwise the service's own. */
@@ -56,7 +55,7 @@ static void request_name(struct request *r, const char *sent)
 	if (sent && *sent && strlen(sent) <= 128 && is_printable(sent))
 		strcpy(r->id, sent);
 	else
-		request_number(r->id);
+		request_number(r);
 }
 
 static struct request *request_born(struct requests *all, const struct handle *from)
@@ -107,7 +106,7 @@ static bool body_is_json(struct request *r)
 
 bool read_body(struct request *r, struct json_reader *in, struct json_fault *fault)
 {
-	size_t      len = r->asked->body_len, len_max = r->all->body_max;
+	size_t      len = r->asked->body_len, len_max = r->all->common->body_max;
 	const char *encoding = request_header(r, HEADER_CONTENT_ENCODING);
 	char        detail[80];
 
@@ -274,7 +273,7 @@ static void request_op_done(void *arg, struct op *op)
 	assert(!op->ended && r->ops_left > 0);
 	op->ended = true;
 	if (r->key)
-		key_limit_end(r->all->key_limit, r->key, op);
+		key_limit_end(r->all->common->key_limit, r->key, op);
 	r->ops_left--;
 	if (r->ops_left > 0)
 		return;
@@ -313,7 +312,7 @@ static void ops_busy(struct request *r, struct op *first, bool fit)
 		r->ops_left--;
 		busy_count(fit ? full : BUSY_BUFFERS_FULL, op->id[0] ? op->id : r->id);
 		if (r->key)
-			key_limit_end(r->all->key_limit, r->key, op);
+			key_limit_end(r->all->common->key_limit, r->key, op);
 	}
 }
 
@@ -336,7 +335,7 @@ static bool request_opened(struct request *r, struct op *first, void (*answer)(s
 		return false;
 	}
 	if (r->key)
-		key_limit_begin(r->key, first);
+		key_limit_begin(r->all->common->key_limit, r->key, first);
 	if (ops_fit(r))
 		return true;
 	request_busy(r, first, false);
@@ -386,7 +385,7 @@ void request_start_batch(struct request *r, void (*answer)(struct request *r))
 
 	if (!request_opened(r, first, answer))
 		return;
-	if (engine_start_batch(r->all->engine, first, r->ops_left, r->all->loop, request_op_done, r))
+	if (engine_start_batch(r->all->common->engine, first, r->ops_left, r->all->loop, request_op_done, r))
 		waiting_join(r);
 	else
 		request_busy(r, first, true);
@@ -402,7 +401,7 @@ void request_go_on(struct request *r, struct op *op, void (*answer)(struct reque
 	r->answer = answer;
 	(void)request_list(r);
 	fit = ops_fit(r);
-	if (fit && engine_start_batch(r->all->engine, op, 1, r->all->loop, request_op_done, r)) {
+	if (fit && engine_start_batch(r->all->common->engine, op, 1, r->all->loop, request_op_done, r)) {
 		waiting_join(r);
 	} else {
 		ops_busy(r, op, fit);
@@ -416,7 +415,7 @@ void request_start_each(struct request *r, void (*answer)(struct request *r))
 
 	if (!request_opened(r, first, answer))
 		return;
-	ops_busy(r, engine_start_each(r->all->engine, first, r->all->loop, request_op_done, r), true);
+	ops_busy(r, engine_start_each(r->all->common->engine, first, r->all->loop, request_op_done, r), true);
 	if (r->ops_left > 0)
 		waiting_join(r);
 	else
@@ -520,23 +519,24 @@ static size_t fields_make(struct request *r, int status, const char *content_typ
 /* Counts the answer in the metrics, and tells access.c if the answer has a line. */
 static void answer_note(const struct request *r, int status, size_t bytes)
 {
-	struct told told = {status, bytes, clock_us() - r->began_us};
+	struct told          told = {status, bytes, clock_us() - r->began_us};
+	const struct common *common = r->all->common;
 
 	metrics_answered(&r->all->metrics, r->route, status, told.took_us);
-	if ((r->note || r->audited || status >= 500 || status == 401 || log_level >= LOG_DEBUG) && r->all->told)
-		r->all->told(r->all->told_arg, r, &told);
+	if ((r->note || r->audited || status >= 500 || status == 401 || log_level >= LOG_DEBUG) && common->told)
+		common->told(common->told_arg, r, &told);
 }
 
 void reply_as(struct request *r, int status, const char *content_type, const void *body, size_t len)
 {
-	char          length[NUMBER_SIZE];
-	struct answer answer = {.status = status,
-	                        .reason = status_reason(status),
-	                        .fields = r->all->fields,
-	                        .body = body,
-	                        .len = len,
-	                        .bare = r->is_head,
-	                        .last = r->last};
+	char         length[NUMBER_SIZE];
+	struct reply answer = {.status = status,
+	                       .reason = status_reason(status),
+	                       .fields = r->all->fields,
+	                       .body = body,
+	                       .len = len,
+	                       .bare = r->is_head,
+	                       .last = r->last};
 
 	assert(!r->answered);
 	r->answered = true;
@@ -618,7 +618,7 @@ void reply_refused(struct request *r, enum outcome outcome, void (*members)(stru
 
 bool request_permits(struct request *r, enum callers callers)
 {
-	if (!r->key || r->key->line.roles & callers)
+	if (!r->key || r->roles & callers)
 		return true;
 	metrics_refused(&r->all->metrics, FORBIDDEN);
 	reply_refused(r, FORBIDDEN, NULL, NULL);

@@ -8,6 +8,7 @@
 #ifndef REQUEST_H
 #define REQUEST_H
 
+#include "api/common.h"
 #include "api/http/message.h"
 #include "api/http/uri.h"
 #include "api/keys.h"
@@ -16,11 +17,8 @@
 #include "engine/op.h"
 
 struct access_note;
-struct activity;
 struct connections;
 struct event;
-struct key_limit;
-struct webhook_options;
 
 enum { REQUEST_DEADLINE_MS = 10500 }; /* a little longer than the lanes try by themselves */
 #define BODY_RULE "a body may have %zu bytes"
@@ -34,28 +32,16 @@ struct told {
 	int64_t took_us;
 };
 
-/* All requests of a service, and the parts of the service that they use, which the service sets and owns. */
+/* What a loop owns: its requests, and what they use. Other threads may read `metrics` alone. */
 struct requests {
-	struct engine *engine;
-	struct loop   *loop; /* the loop of their operations */
-	struct event  *wake; /* made active by a start: operations begin after all sockets with bytes were served; NULL:
-	                        the owner begins them */
-	struct connections           *connections;
-	struct keys                  *keys;      /* NULL: every call is let in */
-	struct key_limit             *key_limit; /* NULL: without keys */
-	struct activity              *activity;
-	const char                   *public_hosts; /* see service.h */
-	const struct webhook_options *webhooks;
-	size_t                        body_max;
-	size_t                        ops_bytes_max;        /* a request that is alone may pass it */
-	bool                          leaving;              /* true: /readyz says 503, for the process is to end */
-	bool                          draining;             /* true: every answer is the last of its connection */
-	bool (*ready)(void *arg, struct text *checks_json); /* true: everything is well */
-	void *ready_arg;
-	bool  notes; /* call access_asked for each request */
-	/* Called with each answer that has a line (access.h), before the answer is sent; may be NULL. */
-	void (*told)(void *arg, const struct request *r, const struct told *told);
-	void *told_arg;
+	struct common      *common;      /* what all loops share */
+	struct requests    *other;       /* of the next loop; NULL: this one is the last */
+	struct connections *connections; /* NULL: its calls come without sockets */
+	struct loop        *loop;        /* the loop of their operations */
+	struct event       *wake; /* made active by a start: operations begin after all sockets with bytes were served;
+	                             NULL: the owner begins them */
+	size_t   ops_bytes_max;   /* a request that is alone may pass it */
+	uint64_t named;           /* number of the last request that the service named; no other loop comes to it */
 	/* ---- private to request.c */
 	struct waiting {
 		struct request *oldest, *newest;
@@ -83,6 +69,7 @@ struct request {
 	char                param[PATH_CODES][SKU_MAX + 1]; /* the codes in the path, decoded */
 	char                id[132];                        /* X-Request-Id */
 	struct key         *key;                            /* the caller's key; NULL: no key was needed */
+	unsigned            roles;                          /* of the key, as they were when it was looked at */
 	bool                audited; /* true: an admin key changes something, so the answer is logged */
 	const char         *code;    /* of the problem that was answered; NULL: none */
 	struct access_note *note;    /* facts for its lines (access.h), freed with it; NULL: none are kept */

@@ -1,5 +1,6 @@
 /* ask.c - see ask.h. The engine has no lane: a call that writes orders or stock cannot be made. */
 #include "commands/ask.h"
+#include "api/health.h"
 #include "api/request.h"
 #include "api/route.h"
 #include "commands/database.h"
@@ -15,12 +16,13 @@
 enum { POLL_MS = 100 };
 
 struct asker {
+	struct common   common;
 	struct requests all;
 	int             status; /* of the answer; 0: no answer yet */
 	struct text    *body;
 };
 
-static void answer_take(const struct handle *to, const struct answer *answer)
+static void answer_take(const struct handle *to, const struct reply *answer)
 {
 	struct asker *a = to->place;
 
@@ -40,7 +42,7 @@ int ask_get(struct asker *a, const char *target, struct text *body)
 	a->body = body;
 	route_dispatch(request_new(&a->all, &asked));
 	while (a->status == 0) {
-		engine_wake(a->all.engine);
+		engine_wake(a->common.engine);
 		poll(&ready, 1, POLL_MS);
 		loop_run(a->all.loop);
 		requests_tick(&a->all); /* a call that takes too long is given up */
@@ -74,13 +76,15 @@ int ask_run(int (*act)(struct asker *a, void *arg), void *arg)
 
 	if (status != EXIT_DONE)
 		return status;
-	a.all = (struct requests){.engine = engine_open(&(struct engine_options){.source = database.source}),
-	                          .loop = loop_new(),
-	                          .ops_bytes_max = SIZE_MAX};
+	a.common = (struct common){.engine = engine_open(&(struct engine_options){.source = database.source}),
+	                           .loops = &a.all,
+	                           .counts = counts_new()};
+	a.all = (struct requests){.common = &a.common, .loop = loop_new(), .ops_bytes_max = SIZE_MAX};
 	status = act(&a, arg);
-	engine_close(a.all.engine);
+	engine_close(a.common.engine);
 	loop_run(a.all.loop);
 	loop_free(a.all.loop);
 	requests_fini(&a.all);
+	counts_free(a.common.counts);
 	return database_close(&database, status);
 }

@@ -134,7 +134,7 @@ export async function go() {
   }
 }
 
-/* The contract as the service has it. A link sends no key, so with a key the console asks for the file, and saves it. */
+/* The contract as the service has it. A link sends no key. With a key the console asks for the file, and saves it. */
 const CONTRACT = 'openapi.yaml'
 async function contract(event) {
   if (!session.key()) return

@@ -34,7 +34,7 @@ static void *call_new(struct request *r)
 {
 	struct buried_call *call = mem_alloc(sizeof(*call));
 
-	call->kicks.by = r->key ? r->key->line.key_id : 0;
+	call->kicks.by = r->key ? r->key->key_id : 0;
 	return call;
 }
 

@@ -10,6 +10,7 @@
 
 #include <event2/event.h>
 #include <netdb.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +65,7 @@ struct connection {
 
 struct connections {
 	struct connection_options options;
-	struct event_base        *base;
+	struct streams            streams;
 	struct listenings        *listen;    /* NULL: no more will come */
 	struct event             *attention; /* runs work that cannot be done at the place that finds it needed */
 	struct connection        *pool;
@@ -77,8 +78,8 @@ struct connections {
 	bool                      ending;   /* connections_last was called */
 	struct text               head;     /* of the answer that is being sent */
 	void (*emptied)(void *arg);         /* called when no client is left, after connections_last; may be NULL */
-	void   *emptied_arg;
-	int64_t cut;
+	void           *emptied_arg;
+	_Atomic int64_t open, cut; /* for connections_metrics: changed by the loop, read by any thread */
 };
 
 static struct connection *connection_cast(void *arg)
@@ -142,8 +143,15 @@ static void hold(struct connection *c, size_t held, size_t unsent)
 
 /* ---- the end of a connection */
 
+/* One thread counts, so nothing comes between the two. */
+static void tally(_Atomic int64_t *to, int64_t n)
+{
+	atomic_store_explicit(to, atomic_load_explicit(to, memory_order_relaxed) + n, memory_order_relaxed);
+}
+
 static void end(struct connection *c)
 {
+	tally(&c->all->open, -1);
 	if (c->left)
 		c->left(c->left_arg);
 	hold(c, 0, 0);
@@ -157,7 +165,7 @@ static void end(struct connection *c)
 
 static void cut(struct connection *c)
 {
-	c->all->cut++;
+	tally(&c->all->cut, 1);
 	end(c);
 }
 
@@ -254,8 +262,8 @@ static bool is_taken(struct connection *c, char *bytes)
 /* A client may wait for this line before it sends the body (RFC 9110, 10.1.1), but not once some of the body came. */
 static void continue_send(struct connection *c)
 {
-	static char  line[] = "HTTP/1.1 100 Continue\r\n\r\n";
-	struct iovec part = {line, strlen(line)};
+	static const char line[] = "HTTP/1.1 100 Continue\r\n\r\n";
+	struct iovec      part = {(char *)line, strlen(line)};
 
 	if (!c->http1.continues || c->http1.body > 0)
 		return;
@@ -402,7 +410,7 @@ static void client_tell(const struct handle *from, char *to, size_t size)
 		snprintf(to, size, "-");
 }
 
-static void answer_send(const struct handle *to, const struct answer *answer)
+static void answer_send(const struct handle *to, const struct reply *answer)
 {
 	struct connection *c = connection_cast(to->place);
 	struct text       *head = &c->all->head;
@@ -520,16 +528,16 @@ static void make_memory(struct connections *cs)
 
 static void accepted(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *address, int len, void *arg)
 {
-	static const struct stream_calls calls = {came, taken, ended};
-	struct connections              *cs = arg;
-	struct connection               *c = cs->oldest[FREE];
+	struct connections *cs = arg;
+	struct connection  *c = cs->oldest[FREE];
 
 	(void)listener, (void)len;
 	assert(c);
 	c->tcp = address->sa_family != AF_UNIX;
-	stream_open(&c->stream, cs->base, fd, cs->options.tls, &calls, c);
+	stream_open(&c->stream, &cs->streams, fd, c);
 	http1_begin(c);
 	c->moved = 0;
+	tally(&cs->open, 1);
 	move(c, FRESH);
 	cs->full = !cs->oldest[FREE] && !make_room(cs);
 	if (++cs->in_a_row < IN_A_ROW && !cs->full)
@@ -571,7 +579,9 @@ struct connections *connections_open(struct event_base *base, struct listenings 
 	struct connections *cs = mem_alloc(sizeof(*cs));
 
 	cs->options = *options;
-	cs->base = base;
+	cs->streams.base = base;
+	cs->streams.tls = options->tls;
+	cs->streams.calls = (struct stream_calls){came, taken, ended};
 	cs->listen = listen;
 	cs->attention = event_new(base, -1, EV_PERSIST, attend, cs);
 	limits_fit(cs);
@@ -605,9 +615,5 @@ size_t connections_moving(const struct connections *cs)
 
 struct connection_metrics connections_metrics(const struct connections *cs)
 {
-	size_t open = 0;
-
-	for (enum connection_state state = 0; state < FREE; state++)
-		open += cs->count[state];
-	return (struct connection_metrics){(int64_t)open, cs->cut};
+	return (struct connection_metrics){cs->open, cs->cut};
 }

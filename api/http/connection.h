@@ -68,6 +68,6 @@ size_t connections_moving(const struct connections *cs);
 struct connection_metrics {
 	int64_t open, cut; /* open: connections now; cut: closed by us, for being slow, idle or too many */
 };
-struct connection_metrics connections_metrics(const struct connections *cs);
+struct connection_metrics connections_metrics(const struct connections *cs); /* any thread */
 
 #endif

@@ -437,7 +437,7 @@ static void field_write(struct text *to, const struct field *f)
 	to->len += len;
 }
 
-void http1_answer(struct text *to, const struct answer *answer, const char *connection)
+void http1_answer(struct text *to, const struct reply *answer, const char *connection)
 {
 	text_reset(to);
 	text_add(to, "HTTP/1.1 ");

@@ -75,6 +75,6 @@ char *http1_body(const struct http1 *f, char *bytes, size_t *len);
 bool http1_is_last(const struct http1 *f);
 /* Writes the line of the status and the headers of an answer into `to`, which is emptied before. `connection`: the
  * value of Connection; NULL: the answer has no such header. */
-void http1_answer(struct text *to, const struct answer *answer, const char *connection);
+void http1_answer(struct text *to, const struct reply *answer, const char *connection);
 
 #endif

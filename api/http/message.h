@@ -35,7 +35,7 @@ struct field {
 	size_t      name_len, value_len;
 };
 
-struct answer {
+struct reply {
 	int                 status;
 	const char         *reason; /* the status in words, for a version that has them */
 	const struct field *fields; /* all headers but those of the version itself */
@@ -56,7 +56,7 @@ struct handle {
 
 struct handle_calls {
 	/* Answers the request, once. All parts of the answer stay the caller's. */
-	void (*answer)(const struct handle *to, const struct answer *answer);
+	void (*answer)(const struct handle *to, const struct reply *answer);
 	/* Has `left` called if the client leaves before its request is answered. The end of a client that has sent more
 	 * after the request is not noticed. NULL: no client of this place leaves. */
 	void (*watch)(const struct handle *from, void (*left)(void *arg), void *arg);
