@@ -204,8 +204,10 @@ static void name_ended(struct http1 *f)
 	while (f->header < HEADERS &&
 	       (f->word_len != names[f->header].len || strncasecmp(f->word, names[f->header].name, f->word_len) != 0))
 		f->header++;
-	if (f->header < HEADERS && f->counts[f->header]++ == 0)
+	if (f->header < HEADERS && f->counts[f->header]++ == 0) {
 		f->headers[f->header].at = here(f) + 1;
+		f->there |= 1U << f->header;
+	}
 	go(f, HTTP1_VALUE);
 }
 
@@ -392,8 +394,12 @@ static const char *value_of(char *bytes, struct http1_span span)
 void http1_headers(const struct http1 *f, char *bytes, const char *values[HEADERS])
 {
 	assert(f->body_at > 0);
-	for (enum header h = 0; h < HEADERS; h++)
-		values[h] = f->headers[h].at > 0 ? value_of(bytes, f->headers[h]) : NULL;
+	memset(values, 0, HEADERS * sizeof(*values));
+	for (unsigned there = f->there; there; there &= there - 1) {
+		int h = __builtin_ctz(there);
+
+		values[h] = value_of(bytes, f->headers[h]);
+	}
 }
 
 /* The grammar of the body has been checked: sizes are hexadecimal, and the last is 0. */
@@ -425,29 +431,38 @@ bool http1_is_last(const struct http1 *f)
 
 /* ---- the answer */
 
-static void field_write(struct text *to, const struct field *f)
-{
-	size_t len = f->name_len + f->value_len + 4;
-	char  *at = text_room(to, len);
+enum { STATUS_LINE = 16 }; /* bytes of it beside the reason */
 
+static char *field_write(char *at, const struct field *f)
+{
 	at = mempcpy(at, f->name, f->name_len);
 	at = mempcpy(at, ": ", 2);
 	at = mempcpy(at, f->value, f->value_len);
-	memcpy(at, "\r\n", 3); /* with its NUL */
-	to->len += len;
+	return mempcpy(at, "\r\n", 2);
 }
 
+/* The room is made once, as this is done for each answer. */
 void http1_answer(struct text *to, const struct reply *answer, const char *connection)
 {
-	text_reset(to);
-	text_add(to, "HTTP/1.1 ");
-	text_int(to, answer->status);
-	text_char(to, ' ');
-	text_add(to, answer->reason);
-	text_bytes(to, "\r\n", 2);
+	struct field last = {"Connection", connection, strlen("Connection"), connection ? strlen(connection) : 0};
+	size_t       reason_len = strlen(answer->reason),
+	       room = STATUS_LINE + reason_len + last.name_len + last.value_len + 8;
+	char *at;
+
+	assert(answer->status >= 100 && answer->status <= 999);
 	for (size_t i = 0; i < answer->fields_count; i++)
-		field_write(to, &answer->fields[i]);
+		room += answer->fields[i].name_len + answer->fields[i].value_len + 4;
+	to->len = 0;
+	at = mempcpy(text_room(to, room), "HTTP/1.1 ", 9);
+	*at++ = (char)('0' + answer->status / 100);
+	*at++ = (char)('0' + answer->status / 10 % 10);
+	*at++ = (char)('0' + answer->status % 10);
+	*at++ = ' ';
+	at = mempcpy(mempcpy(at, answer->reason, reason_len), "\r\n", 2);
+	for (size_t i = 0; i < answer->fields_count; i++)
+		at = field_write(at, &answer->fields[i]);
 	if (connection)
-		field_write(to, &(struct field){"Connection", connection, strlen("Connection"), strlen(connection)});
-	text_bytes(to, "\r\n", 2);
+		at = field_write(at, &last);
+	memcpy(at, "\r\n", 3); /* with its NUL */
+	to->len = (size_t)(at + 2 - to->data);
 }

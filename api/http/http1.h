@@ -54,6 +54,7 @@ struct http1 {
 	uint64_t                   length;                           /* value of Content-Length */
 	uint64_t                   left;            /* bytes of the body or of a chunk that are still to come */
 	unsigned                   counts[HEADERS]; /* number of headers of each name */
+	unsigned                   there;           /* a bit for each name that came */
 	int                        header;          /* the header of the value; HEADERS: another one */
 	bool                       is_10;           /* HTTP/1.0 */
 	bool                       closes, keeps;   /* Connection: close, keep-alive */
