@@ -130,6 +130,7 @@ static int64_t percentile(const struct sums *begun, const struct sums *ended, in
 
 static void second_close(struct activity *a, const struct sums *ended)
 {
+	assert(a->now.at > 0);
 	for (int i = 0; i < SUMS; i++)
 		a->now.figures[i] = ended->figures[i] - a->begun.figures[i];
 	a->now.figures[P50] = percentile(&a->begun, ended, 50);

@@ -39,6 +39,10 @@ forbid '#include <openssl/ssl' "$(but 'api/http/tls\.c')" 'TLS of connections st
 forbid '#include "engine/(lane/(lane|intake|balance|decide|blocked)|write/(state|fence|batch)|read/(reader|list)|db/mariadbd)\.h"' "$(only 'api|jobs|commands')" 'lanes, readers and the private server are the engine'"'"'s own'
 forbid '#include "(engine/db/statement|statements)\.h"|\b(SELECT|INSERT INTO|UPDATE|DELETE FROM) [a-z]' "$(only api)" 'SQL is no matter of the api'
 
+# A file asserts what must hold of its own state. Files without any state may have nothing to assert.
+without=$(grep '\.c$' <<< "$ours" | xargs grep -Lw assert)
+[ "$(wc -l <<< "$without")" -le 60 ] || wrong "more than 60 files without an assert:"$'\n'"$without"
+
 # SQL stands in .sql files. C has only settings of a session, the schema's own table and its comparison.
 forbid '"(SELECT|INSERT|UPDATE|DELETE) [^"]*(stock_slot|reservation|movement|task|lane)' "$ours" 'SQL in C'
 # An id is ASCII, a code is UTF-8.

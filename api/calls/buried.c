@@ -96,6 +96,7 @@ static void groups_write(struct json_writer *w, void *arg)
 
 	for (size_t i = 0; i < count; i++)
 		other -= p->groups[i].orders;
+	assert(other >= 0);
 	if (p->orders == BURIED_WALK)
 		place_write(cursor, &p->after);
 	page_write(w, p->groups, count, sizeof(*p->groups), group_write, cursor);

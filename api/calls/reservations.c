@@ -444,6 +444,7 @@ static void malformed_keep(struct request *r, size_t i, const struct malformed *
 {
 	struct malformed *malformed;
 
+	assert(i < r->ops_count);
 	if (!r->more)
 		r->more = mem_alloc(r->ops_count * sizeof(*malformed));
 	malformed = r->more;

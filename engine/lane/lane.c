@@ -611,6 +611,7 @@ void lane_close(struct lane *l)
 	pthread_join(l->thread, NULL);
 	queue_fini(&l->queue);
 	db_free(l->db);
+	assert(l->batch.count == 0);
 	intake_close(l);
 	balances_close(l);
 	reclaim_close(l);
