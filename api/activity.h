@@ -8,8 +8,8 @@ struct common;
 struct request;
 
 struct activity *activity_new(void);
-void             activity_tick(struct common *common); /* on the first loop's thread */
-void             activity_free(struct activity *a);
-void             get_activity(struct request *r);
+void activity_tick(struct common *common); /* on the first loop's thread; the first time before a call may come */
+void activity_free(struct activity *a);
+void get_activity(struct request *r);
 
 #endif

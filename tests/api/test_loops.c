@@ -149,6 +149,7 @@ static void process_begin(struct engine_options *options, struct caller *callers
 		                                   .named = (uint64_t)i << 32};
 		common.loops = &callers[i].all;
 	}
+	activity_tick(&common);
 	common.key_limit = key_limit_open(common.keys, common.engine, callers[0].all.loop);
 }
 
