@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@ enum {
 
 struct access {
 	struct access_options options;
+	pthread_mutex_t       lock;             /* of all below */
 	int                   fd;               /* -1: none */
 	bool                  failed;           /* the last lines could not be written, and the log says so */
 	struct text           kept;             /* lines that are not written yet */
@@ -67,7 +69,7 @@ static void kept_lose(struct access *a)
 }
 
 /* Writes what is taken now. */
-void access_tick(struct access *a)
+static void kept_write(struct access *a)
 {
 	size_t len = a->kept.len, done = len > 0 ? log_write(a->fd, a->kept.data, len) : 0;
 	bool   failed = done < len && errno != EAGAIN;
@@ -84,21 +86,37 @@ void access_tick(struct access *a)
 	a->kept_due = a->kept.len + KEPT_BYTES;
 }
 
-bool access_reopen(struct access *a)
+void access_tick(struct access *a)
+{
+	pthread_mutex_lock(&a->lock);
+	kept_write(a);
+	pthread_mutex_unlock(&a->lock);
+}
+
+static void file_renew(struct access *a)
 {
 	int before = a->fd;
 
-	if (before <= STDERR_FILENO)
-		return false;
-	access_tick(a);
+	kept_write(a);
 	if (file_open(a)) {
 		kept_lose(a);
 		close(before);
-		return true;
+		return;
 	}
 	log_event(LOG_ERROR, "access_log", "file=%s why=\"%s\"", a->options.file, open_error(errno));
 	a->fd = before;
-	return true;
+}
+
+bool access_reopen(struct access *a)
+{
+	bool is_file;
+
+	pthread_mutex_lock(&a->lock);
+	is_file = a->fd > STDERR_FILENO;
+	if (is_file)
+		file_renew(a);
+	pthread_mutex_unlock(&a->lock);
+	return is_file;
 }
 
 struct access *access_open(const struct access_options *options, char *why, size_t why_size)
@@ -107,6 +125,7 @@ struct access *access_open(const struct access_options *options, char *why, size
 
 	a->options = *options;
 	a->fd = -1;
+	pthread_mutex_init(&a->lock, NULL);
 	if (!options->file || file_open(a))
 		return a;
 	(void)why_write(why, why_size, "--access-log: cannot write %s: %s", options->file, open_error(errno));
@@ -121,11 +140,12 @@ void access_close(struct access *a)
 
 	if (!a)
 		return;
-	for (access_tick(a); a->kept.len > 0 && clock_ms() < until_ms; access_tick(a))
+	for (kept_write(a); a->kept.len > 0 && clock_ms() < until_ms; kept_write(a))
 		(void)!poll(&(struct pollfd){a->fd, POLLOUT, 0}, 1, CLOSE_MS / 20);
 	if (a->fd > STDERR_FILENO)
 		close(a->fd);
 	text_fini(&a->kept);
+	pthread_mutex_destroy(&a->lock);
 	free(a);
 }
 
@@ -146,7 +166,7 @@ static void trace_read(char trace[TRACE_HEX + 1], const char *traceparent)
 
 void access_asked(struct access *a, struct request *r, const struct asked *asked)
 {
-	assert(a->fd >= 0 || a->options.slow_ms);
+	assert(a->options.file || a->options.slow_ms);
 	r->note = mem_alloc(sizeof(*r->note));
 	snprintf(r->note->method, sizeof(r->note->method), "%s", asked->method);
 	snprintf(r->note->path, sizeof(r->note->path), "%.*s", (int)strcspn(asked->target, "?"), asked->target);
@@ -178,14 +198,13 @@ static void access_write(struct access *a, const struct request *r, const struct
 	if (a->lost > 0)
 		a->kept.len += log_line(text_room(&a->kept, LOG_LINE_MAX), "lines_lost=%lld", (long long)a->lost);
 	a->lost = 0;
-	a->kept.len +=
-		log_line(text_room(&a->kept, LOG_LINE_MAX),
-	                 "client=%s key=%s method=%s path=%s status=%d code=%s order=%s bytes=%zu ms=%f id=%s "
-	                 "trace=%s",
-	                 client, r->key ? r->key->line.name : NULL, note->method, note->path, told->status, r->code,
-	                 order_of(r), told->bytes, (double)told->took_us / 1e3, r->id, if_any(note->trace));
+	a->kept.len += log_line(text_room(&a->kept, LOG_LINE_MAX),
+	                        "client=%s key=%s method=%s path=%s status=%d code=%s order=%s bytes=%zu ms=%f id=%s "
+	                        "trace=%s",
+	                        client, r->key ? r->key->name : NULL, note->method, note->path, told->status, r->code,
+	                        order_of(r), told->bytes, (double)told->took_us / 1e3, r->id, if_any(note->trace));
 	if (a->kept.len > a->kept_due)
-		access_tick(a);
+		kept_write(a);
 }
 
 /* ---- lines in the log */
@@ -204,7 +223,7 @@ static void slow_write(const struct request *r, const struct told *told)
 	log_event(LOG_INFO, "slow",
 	          "id=%s key=%s method=%s path=%s status=%d code=%s order=%s ms=%f read_ms=%f queue_ms=%f work_ms=%f "
 	          "answer_ms=%f operations=%zu tries=%u locked=%s",
-	          r->id, r->key ? r->key->line.name : NULL, r->note->method, r->note->path, told->status, r->code,
+	          r->id, r->key ? r->key->name : NULL, r->note->method, r->note->path, told->status, r->code,
 	          order_of(r), (double)told->took_us / 1e3, (double)(arrived_us - r->began_us) / 1e3,
 	          (double)(begun_us - arrived_us) / 1e3, (double)(back_us - begun_us) / 1e3,
 	          (double)(ended_us - back_us) / 1e3, r->ops_count, op ? op->tries : 0,
@@ -222,21 +241,19 @@ static void stranger_write(struct access *a, const struct request *r, const char
 	a->strangers = 0;
 }
 
-/* Called for each answer of which a line is written (answer_note): writes its lines. */
-static void answered(void *arg, const struct request *r, const struct told *told)
+static void lines_write(struct access *a, const struct request *r, const struct told *told)
 {
-	struct access *a = arg;
-	const char    *route = route_label(r->route);
-	char           client[CLIENT_SIZE];
+	const char *route = route_label(r->route);
+	char        client[CLIENT_SIZE];
 
-	connection_client(r->from, client, sizeof(client));
+	r->from.calls->client(&r->from, client, sizeof(client));
 	if (r->note && a->fd >= 0)
 		access_write(a, r, told, client);
 	if (r->note && a->options.slow_ms && told->took_us > (a->options.slow_ms + r->wait_s * INT64_C(1000)) * 1000)
 		slow_write(r, told);
 	if (told->status >= 500)
 		log_event(LOG_INFO, "failed", "id=%s key=%s client=%s route=\"%s\" status=%d code=%s order=%s ms=%f",
-		          r->id, r->key ? r->key->line.name : NULL, client, route, told->status, r->code, order_of(r),
+		          r->id, r->key ? r->key->name : NULL, client, route, told->status, r->code, order_of(r),
 		          (double)told->took_us / 1e3);
 	if (told->status == 401)
 		stranger_write(a, r, client);
@@ -244,13 +261,23 @@ static void answered(void *arg, const struct request *r, const struct told *told
 		log_event(LOG_DEBUG, "request", "id=%s route=%s status=%d us=%lld", r->id, route, told->status,
 		          (long long)told->took_us);
 	if (r->audited)
-		log_event(LOG_INFO, "admin", "key=%s route=\"%s\" id=%s status=%d", r->key->line.name, route,
+		log_event(LOG_INFO, "admin", "key=%s route=\"%s\" id=%s status=%d", r->key->name, route,
 		          r->ops_count > 0 && r->ops[0] ? r->ops[0]->id : r->param[0], told->status);
 }
 
-void access_watch(struct access *a, struct requests *all)
+/* Called for each answer of which a line is written (answer_note). */
+static void answered(void *arg, const struct request *r, const struct told *told)
 {
-	all->told = answered;
-	all->told_arg = a;
-	all->notes = a->fd >= 0 || a->options.slow_ms;
+	struct access *a = arg;
+
+	pthread_mutex_lock(&a->lock);
+	lines_write(a, r, told);
+	pthread_mutex_unlock(&a->lock);
+}
+
+void access_watch(struct access *a, struct common *common)
+{
+	common->told = answered;
+	common->told_arg = a;
+	common->notes = a->fd >= 0 || a->options.slow_ms;
 }

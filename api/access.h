@@ -1,14 +1,14 @@
 /* access.h - lines about single requests. Each request has a line in a file of its own (--access-log). The log has
- * lines for requests that took long (--slow-ms), were answered 5xx or 401, or changed something by an admin key. One
- * thread: the loop's. */
+ * lines for requests that took long (--slow-ms), were answered 5xx or 401, or changed something by an admin key. Any
+ * loop. */
 #ifndef ACCESS_H
 #define ACCESS_H
 
 #include "engine/base/base.h"
 
 struct asked;
+struct common;
 struct request;
-struct requests;
 
 struct access_options {
 	const char *file;    /* the access log; "-": stdout; NULL: none */
@@ -18,8 +18,8 @@ struct access;
 /* NULL: `why` says why the file cannot be written. */
 struct access *access_open(const struct access_options *options, char *why, size_t why_size) MUST_CHECK;
 /* From now on the lines of requests are written. */
-void access_watch(struct access *a, struct requests *all);
-/* Keeps the facts of a request that its lines will need. Call it where requests->notes is set, before the route is
+void access_watch(struct access *a, struct common *common);
+/* Keeps the facts of a request that its lines will need. Call it where common->notes is set, before the route is
  * looked for. */
 void access_asked(struct access *a, struct request *r, const struct asked *asked);
 void access_tick(struct access *a); /* writes the lines of the last tenth of a second */

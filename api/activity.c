@@ -9,6 +9,8 @@
 #include "engine/base/memory.h"
 #include "engine/busy.h"
 
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -54,86 +56,110 @@ struct second {
 	uint32_t refused[OUTCOMES];
 };
 
+/* The counters of all loops, added up. */
+struct sums {
+	int64_t figures[SUMS];
+	int64_t refused[OUTCOMES], orders_us[ORDERS_STEPS];
+};
+
 struct activity {
-	struct second ring[SECONDS];
-	struct second now;        /* the second that is not over yet */
-	int64_t       sums[SUMS]; /* at the beginning of `now`, as all below */
-	int64_t       refused[OUTCOMES], orders_us[ORDERS_STEPS];
-	int64_t       counted_ms; /* time of the last count of the database that was taken over */
+	struct census   census; /* the last count of the database that was taken over; the first loop's alone */
+	pthread_mutex_t lock;   /* of all below */
+	struct second   ring[SECONDS];
+	struct second   now;   /* the second that is not over yet */
+	struct sums     begun; /* at the beginning of `now` */
 };
 
 struct activity *activity_new(void)
 {
-	return mem_alloc(sizeof(struct activity));
+	struct activity *a = mem_alloc(sizeof(*a));
+
+	pthread_mutex_init(&a->lock, NULL);
+	return a;
+}
+
+void activity_free(struct activity *a)
+{
+	pthread_mutex_destroy(&a->lock);
+	free(a);
 }
 
 /* ---- a second */
 
-static void sums_read(struct requests *all, int64_t sums[SUMS])
+static void metrics_take(struct sums *to, const struct metrics *m)
 {
-	const struct metrics *m = &all->metrics;
-
-	memset(sums, 0, SUMS * sizeof(*sums));
 	for (int route = 0; route < ROUTES; route++)
 		for (int i = 0; i <= LATENCY_BUCKETS; i++)
 			if (route != ROUTE_get_activity && route != ROUTE_get_livez && route != ROUTE_get_readyz &&
 			    route != ROUTE_get_console)
-				sums[ANSWERED] += m->routes[route].latency[i];
+				to->figures[ANSWERED] += m->routes[route].latency[i];
+	to->figures[GRANTED] += m->granted;
+	to->figures[SETTLED_HERE] += m->settled;
+	for (int o = 0; o < OUTCOMES; o++)
+		to->refused[o] += m->orders_refused[o];
+	for (int i = 0; i < ORDERS_STEPS; i++)
+		to->orders_us[i] += m->orders_us[i];
+}
+
+static void sums_read(const struct common *common, struct sums *to)
+{
+	*to = (struct sums){0};
+	for (const struct requests *all = common->loops; all; all = all->other)
+		metrics_take(to, &all->metrics);
 	for (enum busy_cause c = 0; c < BUSY_CAUSES; c++)
-		sums[BUSIES] += busy_counted(c);
-	sums[GRANTED] = m->granted;
-	sums[BATCHES] = engine_metrics(all->engine)->batch_count;
-	sums[SETTLED_HERE] = m->settled + counter_here(COUNT_SETTLED);
-	sums[DELIVERED] = counter_here(COUNT_DELIVERED);
+		to->figures[BUSIES] += busy_counted(c);
+	to->figures[BATCHES] = engine_metrics(common->engine)->batch_count;
+	to->figures[SETTLED_HERE] += counter_here(COUNT_SETTLED);
+	to->figures[DELIVERED] = counter_here(COUNT_DELIVERED);
 }
 
 /* The time within which `percent` of the calls were answered; -1: there was no call. */
-static int64_t percentile(const struct activity *a, const struct metrics *m, int percent)
+static int64_t percentile(const struct sums *begun, const struct sums *ended, int percent)
 {
 	int64_t count = 0, passed = 0;
 
 	for (int i = 0; i < ORDERS_STEPS; i++)
-		count += m->orders_us[i] - a->orders_us[i];
+		count += ended->orders_us[i] - begun->orders_us[i];
 	for (int i = 0; count > 0 && i < ORDERS_STEPS; i++) {
-		passed += m->orders_us[i] - a->orders_us[i];
+		passed += ended->orders_us[i] - begun->orders_us[i];
 		if (passed * 100 >= count * percent)
 			return (INT64_C(64) << i / 4) * (5 + i % 4) / 4;
 	}
 	return -1;
 }
 
-static void second_close(struct activity *a, struct requests *all)
+static void second_close(struct activity *a, const struct sums *ended)
 {
-	const struct metrics *m = &all->metrics;
-	int64_t               sums[SUMS];
-
-	sums_read(all, sums);
+	assert(a->now.at > 0);
 	for (int i = 0; i < SUMS; i++)
-		a->now.figures[i] = sums[i] - a->sums[i];
-	a->now.figures[P50] = percentile(a, m, 50);
-	a->now.figures[P99] = percentile(a, m, 99);
+		a->now.figures[i] = ended->figures[i] - a->begun.figures[i];
+	a->now.figures[P50] = percentile(&a->begun, ended, 50);
+	a->now.figures[P99] = percentile(&a->begun, ended, 99);
 	for (int o = 0; o < OUTCOMES; o++)
-		a->now.refused[o] = (uint32_t)(m->orders_refused[o] - a->refused[o]);
+		a->now.refused[o] = (uint32_t)(ended->refused[o] - a->begun.refused[o]);
 	a->ring[a->now.at % SECONDS] = a->now;
 }
 
-static void second_begin(struct activity *a, struct requests *all, int64_t at)
+/* Begins the second `at`. If the clock was set back, the ring is emptied: its seconds would lie in the future. */
+static void second_begin(struct activity *a, const struct common *common, int64_t at)
 {
-	sums_read(all, a->sums);
-	memcpy(a->refused, all->metrics.orders_refused, sizeof(a->refused));
-	memcpy(a->orders_us, all->metrics.orders_us, sizeof(a->orders_us));
+	struct sums sums;
+
+	sums_read(common, &sums);
+	if (at < a->now.at)
+		memset(a->ring, 0, sizeof(a->ring));
+	else if (a->now.at > 0)
+		second_close(a, &sums);
+	a->begun = sums;
 	a->now = (struct second){.at = at};
 	for (int i = OLDEST_DUE; i < FIGURES; i++)
 		a->now.figures[i] = -1;
 }
 
-static void census_take(struct activity *a, const struct census *c)
+static void census_take(struct second *now, const struct census *c)
 {
-	int64_t *to = a->now.figures;
+	int64_t *to = now->figures;
 
-	if (c->counted_ms == a->counted_ms)
-		return;
-	a->counted_ms = c->counted_ms;
 	to[OLDEST_DUE] = c->oldest_ready_ms[HELD] / 1000;
 	if (c->oldest_ready_ms[CONFIRMED] / 1000 > to[OLDEST_DUE])
 		to[OLDEST_DUE] = c->oldest_ready_ms[CONFIRMED] / 1000;
@@ -145,24 +171,22 @@ static void census_take(struct activity *a, const struct census *c)
 			to[UNDELIVERED] = c->webhooks[i].undelivered_ms / 1000;
 }
 
-/* If the clock was set back, the ring is emptied: its seconds would lie in the future. */
-void activity_tick(struct requests *all)
+void activity_tick(struct common *common)
 {
-	struct activity *a = all->activity;
+	struct activity *a = common->activity;
 	int64_t          at = time(NULL), queued = 0;
+	bool             counted = counts_renew(common->counts, &a->census);
 
-	for (unsigned lane = 0; lane < engine_lanes(all->engine); lane++)
-		queued += (int64_t)engine_queue_depth(all->engine, lane);
+	for (unsigned lane = 0; lane < engine_lanes(common->engine); lane++)
+		queued += (int64_t)engine_queue_depth(common->engine, lane);
+	pthread_mutex_lock(&a->lock);
 	if (queued > a->now.figures[QUEUE])
 		a->now.figures[QUEUE] = queued;
-	census_take(a, health_census());
-	if (at == a->now.at)
-		return;
-	if (at < a->now.at)
-		memset(a->ring, 0, sizeof(a->ring));
-	else if (a->now.at > 0)
-		second_close(a, all);
-	second_begin(a, all, at);
+	if (counted)
+		census_take(&a->now, &a->census);
+	if (at != a->now.at)
+		second_begin(a, common, at);
+	pthread_mutex_unlock(&a->lock);
 }
 
 /* ---- the answer */
@@ -234,10 +258,8 @@ static void refused_write(struct json_writer *w, const struct span *span)
 	json_close_object(w);
 }
 
-static void activity_write(struct json_writer *w, void *arg)
+static void activity_write(struct json_writer *w, const struct span *span)
 {
-	const struct span *span = arg;
-
 	json_put_time(w, "now", span->until * 1000);
 	json_put_string(w, "instance", process_mark());
 	json_put_int(w, "step_s", 1);
@@ -253,24 +275,38 @@ static void activity_write(struct json_writer *w, void *arg)
 	json_close_object(w);
 }
 
+/* A time ahead was answered before the clock was set back: the answer is the whole ring again. */
+static void span_read(struct activity *a, bool given, int64_t since_us, struct span *to)
+{
+	*to = (struct span){.a = a, .from = a->now.at - SECONDS, .until = a->now.at};
+	if (given && (since_us + 999999) / 1000000 > to->from && since_us / 1000000 <= a->now.at)
+		to->from = (since_us + 999999) / 1000000;
+	if (to->from > to->until)
+		to->from = to->until;
+}
+
 void get_activity(struct request *r)
 {
-	struct activity *a = r->all->activity;
-	const char      *since = query_text(r, "since");
-	struct span      span = {.a = a, .from = a->now.at - SECONDS, .until = a->now.at};
-	int64_t          us;
+	struct activity   *a = r->all->common->activity;
+	const char        *since = query_text(r, "since");
+	struct span        span;
+	int64_t            us = 0;
+	struct text        body = {0};
+	struct json_writer w = {.to = &body};
 
 	if (since && !time_read(since, &us)) {
 		reply_invalid(r, "since", "must be a time as RFC 3339 has it, 2026-11-22T08:00:00Z");
 		return;
 	}
-	/* A time ahead was answered before the clock was set back: answer with the whole ring again. */
-	if (since && (us + 999999) / 1000000 > span.from && us / 1000000 <= a->now.at)
-		span.from = (us + 999999) / 1000000;
-	if (span.from > span.until)
-		span.from = span.until;
 	if (!query_end(r))
 		return;
 	health_count(r->all);
-	reply_object(r, 200, activity_write, &span);
+	pthread_mutex_lock(&a->lock);
+	span_read(a, since != NULL, us, &span);
+	json_open_object(&w, NULL);
+	activity_write(&w, &span);
+	json_close_object(&w);
+	pthread_mutex_unlock(&a->lock);
+	reply_as(r, 200, "application/json", body.data, body.len);
+	text_fini(&body);
 }

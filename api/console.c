@@ -49,6 +49,7 @@ static void reply_file(struct request *r, const char *name)
 	const char        *known = request_header(r, HEADER_IF_NONE_MATCH);
 	char               tag[32];
 
+	assert(r->route == ROUTE_get_console || r->route == ROUTE_get_console_page);
 	if (!query_end(r))
 		return;
 	while (file < files + LENGTH(files) && strcmp(file->name, name) != 0)

@@ -5,9 +5,12 @@
 #include "api/request.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
+#include "engine/base/memory.h"
 #include "engine/db/storage.h"
 #include "engine/read/census.h"
 
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { CENSUS_AGE_MS = 10000, CENSUS_OLD_MS = 15000 };
@@ -51,13 +54,14 @@ void get_livez(struct request *r)
 
 void get_readyz(struct request *r)
 {
-	bool        draining = r->all->leaving || r->all->draining, verbose = query_text(r, "verbose") != NULL;
-	bool        full = storage_is_full(engine_source(r->all->engine));
-	struct text checks = {0};
+	struct common *common = r->all->common;
+	bool           draining = common->leaving || common->draining, verbose = query_text(r, "verbose") != NULL;
+	bool           full = storage_is_full(engine_source(common->engine));
+	struct text    checks = {0};
 
 	if (!query_end(r))
 		return;
-	if (r->all->ready(r->all->ready_arg, &checks) && !draining)
+	if (common->ready(common->ready_arg, &checks) && !draining)
 		reply_object(r, 200, ok_write, verbose ? &checks : NULL);
 	else
 		reply_problem(r, 503, outcome_code(full && !draining ? STORAGE_FULL : DATABASE_AWAY), NULL,
@@ -68,63 +72,135 @@ void get_readyz(struct request *r)
 	text_fini(&checks);
 }
 
-/* ---- metrics */
+/* ---- counts */
 
-static void reply_metrics(struct request *r, const struct census *census)
+struct counts {
+	pthread_mutex_t lock;
+	struct last {
+		struct census census;    /* counted_ms 0: no census yet */
+		bool          under_way; /* the next one */
+	} whole, brief;
+};
+
+struct counts *counts_new(void)
 {
-	struct text body = {0};
+	struct counts *c = mem_alloc(sizeof(*c));
 
-	metrics_write(&body, &r->all->metrics, r->all->engine, r->all->connections, census);
-	reply_as(r, 200, "text/plain; version=0.0.4; charset=utf-8", body.data, body.len);
-	text_fini(&body);
+	pthread_mutex_init(&c->lock, NULL);
+	return c;
 }
 
-/* The last census, whole and brief, and whether the next one is under way; used on the loop's thread only. */
-static struct last {
-	struct census census; /* counted_ms 0: no census yet */
-	bool          under_way;
-} last, last_brief;
-
-static const struct census *census_within(int64_t age_ms)
+void counts_free(struct counts *c)
 {
-	assert(last.census.counted_ms <= clock_boot_ms());
-	bool young = last.census.counted_ms && clock_boot_ms() - last.census.counted_ms < age_ms;
-
-	return young ? &last.census : NULL;
+	pthread_mutex_destroy(&c->lock);
+	free(c);
 }
 
-static void census_take(struct last *to, const struct op *op, enum outcome outcome)
+bool counts_renew(struct counts *c, struct census *to)
 {
+	const struct census *newest;
+	bool                 newer;
+
+	pthread_mutex_lock(&c->lock);
+	newest = c->whole.census.counted_ms > c->brief.census.counted_ms ? &c->whole.census : &c->brief.census;
+	newer = newest->counted_ms > to->counted_ms;
+	if (newer)
+		*to = *newest;
+	pthread_mutex_unlock(&c->lock);
+	return newer;
+}
+
+static void census_take(struct counts *c, struct last *to, const struct op *op, enum outcome outcome)
+{
+	pthread_mutex_lock(&c->lock);
 	to->under_way = false;
 	if (outcome == OUTCOME_OK)
 		to->census = *op->census;
+	pthread_mutex_unlock(&c->lock);
+}
+
+/* Begins a whole census for a call. */
+static void census_ask(struct request *r, int64_t age_max_ms, void (*answer)(struct request *r))
+{
+	struct counts *c = r->all->common->counts;
+	struct op     *op = op_new(OP_COUNTS, 0, 0);
+
+	op->census->age_max_ms = age_max_ms;
+	pthread_mutex_lock(&c->lock);
+	c->whole.under_way = true;
+	pthread_mutex_unlock(&c->lock);
+	request_start(r, op, answer);
+}
+
+/* ---- metrics */
+
+/* Writes the sums of all loops. */
+static void metrics_sum(struct request *r, const struct census *census, struct text *to)
+{
+	struct common            *common = r->all->common;
+	struct metrics           *sum = mem_alloc(sizeof(*sum));
+	struct connection_metrics connections = {0};
+
+	for (const struct requests *all = common->loops; all; all = all->other) {
+		struct connection_metrics of = {0};
+
+		if (all->connections)
+			of = connections_metrics(all->connections);
+		metrics_add(sum, &all->metrics);
+		connections.open += of.open;
+		connections.cut += of.cut;
+	}
+	metrics_write(to, sum, common->engine, connections, census);
+	free(sum);
+}
+
+/* Writes the metrics, with the last census if it is younger than `age_ms`. False: it is not, the census that is under
+ * way was not waited for, and `must` is false. */
+static bool metrics_young(struct request *r, int64_t age_ms, int64_t age_under_way_ms, bool must, struct text *to)
+{
+	struct counts       *c = r->all->common->counts;
+	const struct census *census = &c->whole.census;
+	bool                 young;
+
+	pthread_mutex_lock(&c->lock);
+	assert(census->counted_ms <= clock_boot_ms());
+	young = census->counted_ms &&
+	        clock_boot_ms() - census->counted_ms < (c->whole.under_way ? age_under_way_ms : age_ms);
+	if (young || must)
+		metrics_sum(r, young ? census : NULL, to);
+	pthread_mutex_unlock(&c->lock);
+	return young || must;
+}
+
+static void reply_metrics(struct request *r, const struct text *body)
+{
+	reply_as(r, 200, "text/plain; version=0.0.4; charset=utf-8", body->data, body->len);
 }
 
 static void metrics_answer_request(struct request *r)
 {
-	census_take(&last, r->ops[0], request_outcome(r, 0));
-	reply_metrics(r, census_within(CENSUS_OLD_MS));
+	struct counts *c = r->all->common->counts;
+	struct text    body = {0};
+
+	census_take(c, &c->whole, r->ops[0], request_outcome(r, 0));
+	(void)metrics_young(r, CENSUS_OLD_MS, CENSUS_OLD_MS, true, &body);
+	reply_metrics(r, &body);
+	text_fini(&body);
 }
 
-static struct op *census_op(int64_t age_max_ms)
-{
-	struct op *op = op_new(OP_COUNTS, 0, 0);
-
-	op->census->age_max_ms = age_max_ms;
-	last.under_way = true;
-	return op;
-}
-
+/* No call waits for a database that does not answer. */
 void get_metrics(struct request *r)
 {
-	const struct census *census = census_within(last.under_way ? CENSUS_OLD_MS : CENSUS_AGE_MS);
+	bool        ready = engine_ready(r->all->common->engine);
+	struct text body = {0};
 
 	if (!query_end(r))
 		return;
-	if (census || !engine_ready(r->all->engine)) /* no call waits for a database that does not answer */
-		reply_metrics(r, census);
+	if (metrics_young(r, CENSUS_AGE_MS, CENSUS_OLD_MS, !ready, &body))
+		reply_metrics(r, &body);
 	else
-		request_start(r, census_op(CENSUS_AGE_MS), metrics_answer_request);
+		census_ask(r, CENSUS_AGE_MS, metrics_answer_request);
+	text_fini(&body);
 }
 
 /* ---- stats */
@@ -144,9 +220,10 @@ static void stats_write(struct json_writer *w, void *arg)
 
 static void stats_answer_request(struct request *r)
 {
-	enum outcome outcome = request_outcome(r, 0);
+	struct counts *c = r->all->common->counts;
+	enum outcome   outcome = request_outcome(r, 0);
 
-	census_take(&last, r->ops[0], outcome);
+	census_take(c, &c->whole, r->ops[0], outcome);
 	if (outcome == OUTCOME_OK)
 		reply_object(r, 200, stats_write, r->ops[0]->census);
 	else
@@ -156,49 +233,51 @@ static void stats_answer_request(struct request *r)
 void get_stats(struct request *r)
 {
 	if (query_end(r))
-		request_start(r, census_op(0), stats_answer_request);
-}
-
-const struct census *health_census(void)
-{
-	return last.census.counted_ms > last_brief.census.counted_ms ? &last.census : &last_brief.census;
+		census_ask(r, 0, stats_answer_request);
 }
 
 static void health_count_done(void *arg, struct op *op)
 {
-	(void)arg;
-	census_take(&last_brief, op, op->outcome);
+	struct counts *c = arg;
+
+	census_take(c, &c->brief, op, op->outcome);
 	op_free(op);
 }
 
 void health_count(struct requests *all)
 {
-	struct op *op;
+	struct counts *c = all->common->counts;
+	struct engine *e = all->common->engine;
+	struct op     *op;
+	bool           begins;
 
-	if (last_brief.under_way || !engine_ready(all->engine))
+	pthread_mutex_lock(&c->lock);
+	begins = !c->brief.under_way && engine_ready(e);
+	c->brief.under_way |= begins;
+	pthread_mutex_unlock(&c->lock);
+	if (!begins)
 		return;
 	op = op_new(OP_COUNTS, 0, 0);
 	op->census->brief = true;
-	last_brief.under_way = true;
-	if (engine_start(all->engine, op, all->loop, health_count_done, NULL)) {
-		engine_wake(all->engine);
+	if (engine_start(e, op, all->loop, health_count_done, c)) {
+		engine_wake(e);
 		return;
 	}
-	last_brief.under_way = false;
-	op_free(op);
+	op->outcome = BUSY;
+	health_count_done(c, op);
 }
 
 /* ---- key */
 
 static void key_write(struct json_writer *w, void *arg)
 {
-	const struct key *key = arg;
-	struct text       roles = {0};
-	char             *rest;
+	const struct request *r = arg;
+	struct text           roles = {0};
+	char                 *rest;
 
-	roles_write(&roles, key ? key->line.roles : ROLE_ADMIN);
-	if (key)
-		json_put_string(w, "name", key->name);
+	roles_write(&roles, r->key ? r->roles : ROLE_ADMIN);
+	if (r->key)
+		json_put_string(w, "name", r->key->name);
 	json_open_array(w, "roles");
 	rest = roles.data;
 	for (char *role; (role = strsep(&rest, ","));)
@@ -212,5 +291,5 @@ static void key_write(struct json_writer *w, void *arg)
 void get_key(struct request *r)
 {
 	if (query_end(r))
-		reply_object(r, 200, key_write, r->key);
+		reply_object(r, 200, key_write, r);
 }

@@ -22,9 +22,9 @@ enum {
 };
 
 struct key_limit {
-	struct keys      *keys;
+	struct keys      *keys; /* keys->lock guards them and taken_ms; all else is the first loop's alone */
 	struct engine    *engine;
-	struct loop      *loop;
+	struct loop      *loop;     /* of the counts */
 	unsigned          reads;    /* number of the reading of the keys' file that gave the last count its names */
 	bool              anew;     /* the next count notes names and enters all open holds */
 	struct hold_place next;     /* the place in the holds at which another count goes on */
@@ -56,14 +56,16 @@ static void op_judge(struct key *key, struct op *op)
 	key->flying += units;
 }
 
-void key_limit_begin(struct key *key, struct op *first)
+void key_limit_begin(struct key_limit *l, struct key *key, struct op *first)
 {
+	pthread_mutex_lock(&l->keys->lock);
 	for (struct op *op = first; op; op = op->next) {
-		op->key_id = key->line.key_id;
+		op->key_id = key->key_id;
 		op->by = key->name;
 		if (op->kind == OP_RESERVE || op->kind == OP_AMEND)
 			op_judge(key, op);
 	}
+	pthread_mutex_unlock(&l->keys->lock);
 }
 
 /* ---- outcomes */
@@ -103,7 +105,7 @@ static const struct reservation *hold_ended(const struct op *op)
 static struct key *key_by_number(const struct keys *k, uint32_t key_id)
 {
 	for (size_t i = 0; i < k->count; i++)
-		if (k->all[i]->line.key_id == key_id)
+		if (k->all[i]->key_id == key_id)
 			return k->all[i];
 	return NULL;
 }
@@ -131,7 +133,7 @@ static void hold_amended(struct key_limit *l, const struct op *op)
 }
 
 /* Any key of a fitting role may end a hold; the units are given back to the key that made it. */
-void key_limit_end(struct key_limit *l, struct key *key, const struct op *op)
+static void op_end(struct key_limit *l, struct key *key, const struct op *op)
 {
 	const struct reservation *ended = hold_ended(op);
 	struct key               *holder;
@@ -139,14 +141,21 @@ void key_limit_end(struct key_limit *l, struct key *key, const struct op *op)
 
 	if ((op->kind == OP_RESERVE || op->kind == OP_AMEND) && op->reserve.held_units > 0)
 		reservation_ended(key, op);
-	if (op->kind == OP_AMEND && l)
+	if (op->kind == OP_AMEND)
 		hold_amended(l, op);
-	if (!l || l->keys->limited == 0 || !ended || op->arrived_ms <= l->taken_ms)
+	if (l->keys->limited == 0 || !ended || op->arrived_ms <= l->taken_ms)
 		return; /* the count that came meanwhile may include the operation */
 	holder = key_by_number(l->keys, ended->key_id);
 	units = lines_units(ended->lines, ended->lines_count);
 	if (holder)
 		key_shrink(holder, units);
+}
+
+void key_limit_end(struct key_limit *l, struct key *key, const struct op *op)
+{
+	pthread_mutex_lock(&l->keys->lock);
+	op_end(l, key, op);
+	pthread_mutex_unlock(&l->keys->lock);
 }
 
 /* ---- counting */
@@ -173,6 +182,7 @@ static void limit_count_done(void *arg, struct op *op)
 	const struct key_count *count = op->job.arg;
 	int64_t                 now_ms = clock_ms(), pause_ms = (now_ms - l->asked_ms) * COUNT_SHARE;
 
+	pthread_mutex_lock(&l->keys->lock);
 	l->counting = false;
 	l->taken_ms = now_ms;
 	if (op->outcome == OUTCOME_OK) {
@@ -184,6 +194,7 @@ static void limit_count_done(void *arg, struct op *op)
 	pause_ms = pause_ms < COUNT_EVERY_MS ? COUNT_EVERY_MS : pause_ms;
 	if (!l->anew && !count->more)
 		l->count_next_ms = now_ms + pause_ms;
+	pthread_mutex_unlock(&l->keys->lock);
 	op_free(op);
 }
 
@@ -193,18 +204,20 @@ static struct key_count *count_new(const struct key_limit *l)
 
 	count->anew = l->anew;
 	count->next = l->next;
+	pthread_mutex_lock(&l->keys->lock);
 	for (size_t i = 0; i < l->keys->count; i++) {
 		struct key         *key = l->keys->all[i];
 		struct counted_key *to = &count->keys[count->count];
 
 		if (!key->active)
 			continue;
-		to->key_id = key->line.key_id;
-		strcpy(to->name, key->line.name);
+		to->key_id = key->key_id;
+		strcpy(to->name, key->name);
 		to->limited = key->line.held > 0;
 		key->grown_asked = key->grown;
 		count->count++;
 	}
+	pthread_mutex_unlock(&l->keys->lock);
 	return count;
 }
 

@@ -16,7 +16,7 @@ void key_limit_free(struct key_limit *l); /* after loop_free */
 
 /* Call before operations of this key, a list by op->next, are started: reservations and movements get the key's number
  * and name, reservations learn how many units the key may hold on top. */
-void key_limit_begin(struct key *key, struct op *first);
+void key_limit_begin(struct key_limit *l, struct key *key, struct op *first);
 /* Call when an operation has come back with its outcome, or never began: BUSY. */
 void key_limit_end(struct key_limit *l, struct key *key, const struct op *op);
 

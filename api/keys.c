@@ -15,7 +15,7 @@ enum { TOKEN_MAX = 256 };
 static struct key *key_by_name(const struct keys *k, const char *name)
 {
 	for (size_t i = 0; i < k->count; i++)
-		if (strcmp(k->all[i]->line.name, name) == 0)
+		if (strcmp(k->all[i]->name, name) == 0)
 			return k->all[i];
 	return NULL;
 }
@@ -28,7 +28,9 @@ static void key_take(struct keys *k, const struct key_line *line)
 		k->all = mem_reach(k->all, k->count, &k->max, sizeof(*k->all));
 		key = k->all[k->count++] = mem_alloc(sizeof(*key));
 		strcpy(key->name, line->name);
+		key->key_id = line->key_id;
 	}
+	assert(key->key_id == line->key_id);
 	key->counted &= key->active && key->line.held > 0;
 	key->line = *line;
 	key->active = true;
@@ -41,13 +43,15 @@ static bool keys_read(struct keys *k, char *why, size_t why_size)
 
 	if (!key_file_read(&list, k->file, why, why_size))
 		return false;
+	pthread_mutex_lock(&k->lock);
 	for (size_t i = 0; i < k->count; i++)
-		k->all[i]->active = key_list_find(&list, k->all[i]->line.name) && k->all[i]->active;
+		k->all[i]->active = key_list_find(&list, k->all[i]->name) && k->all[i]->active;
 	k->limited = 0;
 	for (size_t i = 0; i < list.count; i++)
 		key_take(k, &list.keys[i]);
 	assert(k->limited <= k->count);
 	k->reads++;
+	pthread_mutex_unlock(&k->lock);
 	key_list_fini(&list);
 	return true;
 }
@@ -57,6 +61,7 @@ struct keys *keys_open(const char *file, char *why, size_t why_size)
 	struct keys *k = mem_alloc(sizeof(*k));
 
 	k->file = file;
+	pthread_mutex_init(&k->lock, NULL);
 	if (keys_read(k, why, why_size))
 		return k;
 	keys_free(k);
@@ -83,6 +88,7 @@ void keys_free(struct keys *k)
 	for (size_t i = 0; i < k->count; i++)
 		free(k->all[i]);
 	free(k->all);
+	pthread_mutex_destroy(&k->lock);
 	free(k);
 }
 
@@ -118,7 +124,7 @@ static struct key *key_of(const struct keys *k, const char *authorization)
 
 /* A bucket of rps tokens that fills in a second, kept as the time at which it is full: each request takes the time of
  * one token. */
-bool key_takes_turn(struct key *key)
+static bool turn_take(struct key *key)
 {
 	int64_t now_ns = clock_us() * 1000, token_ns;
 
@@ -133,15 +139,31 @@ bool key_takes_turn(struct key *key)
 	return true;
 }
 
-enum outcome keys_verdict(const struct keys *k, const char *authorization, enum callers callers, struct key **key)
+bool key_takes_turn(struct keys *k, struct key *key)
 {
+	bool takes;
+
+	pthread_mutex_lock(&k->lock);
+	takes = turn_take(key);
+	pthread_mutex_unlock(&k->lock);
+	return takes;
+}
+
+enum outcome keys_verdict(struct keys *k, const char *authorization, enum callers callers, struct key **key,
+                          unsigned *roles)
+{
+	*roles = 0;
 	if (callers == ANYBODY) {
 		*key = NULL;
 		return OUTCOME_OK;
 	}
+	pthread_mutex_lock(&k->lock);
 	if (!*key || !(*key)->active)
 		*key = key_of(k, authorization);
+	if (*key)
+		*roles = (*key)->line.roles;
+	pthread_mutex_unlock(&k->lock);
 	if (!*key)
 		return UNAUTHORIZED;
-	return (*key)->line.roles & callers ? OUTCOME_OK : FORBIDDEN;
+	return *roles & callers ? OUTCOME_OK : FORBIDDEN;
 }

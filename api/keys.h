@@ -1,13 +1,14 @@
 /* keys.h - rights and rates of callers: a verdict on a request, which route.c answers.
  *
  * The keys of a process are read from the file at the start and again at SIGHUP, and compared with each request before
- * its body is looked at. Without --keys there are none (NULL). Everything runs on the loop's thread, except keys_open
- * and keys_free. */
+ * its body is looked at. Without --keys there are none (NULL). All loops use the same keys, each under the lock. */
 #ifndef KEYS_H
 #define KEYS_H
 
 #include "api/keyfile.h"
 #include "engine/outcome.h"
+
+#include <pthread.h>
 
 /* Roles that may make a call: the last column of routes.def. */
 enum callers {
@@ -21,8 +22,11 @@ enum callers {
 
 /* A key. Lives until keys_free, because requests point at it; a key that is gone from the file is not active. */
 struct key {
-	struct key_line line;
-	char            name[ID_MAX + 1]; /* as line.name, but written once: any thread may read it */
+	/* ---- written once, with the number that is made of the name: any thread may read them */
+	char     name[ID_MAX + 1];
+	uint32_t key_id;
+	/* ---- under keys->lock */
+	struct key_line line; /* as the file has it now */
 	bool            active;
 	int64_t         next_ns; /* the limit of requests: time at which the bucket is full again, clock_us * 1000 */
 	/* ---- of the limit of units; see key_limit.c */
@@ -35,11 +39,12 @@ struct key {
 };
 
 struct keys {
-	const char  *file;
-	struct key **all;
-	size_t       count, max;
-	size_t       limited; /* active keys with a limit of units */
-	unsigned     reads;   /* number of readings of the file */
+	const char     *file;
+	pthread_mutex_t lock; /* of all below, and of key_limit.c */
+	struct key    **all;
+	size_t          count, max;
+	size_t          limited; /* active keys with a limit of units */
+	unsigned        reads;   /* number of readings of the file */
 };
 
 /* Reads the file. NULL: `why` says what is wrong, naming the line. */
@@ -49,10 +54,10 @@ bool keys_reload(struct keys *k) MUST_CHECK;
 void keys_free(struct keys *k); /* NULL is fine */
 /* Judges whether the bearer of this Authorization (NULL: none was sent) may make a call for these roles. OUTCOME_OK,
  * UNAUTHORIZED or FORBIDDEN. *key: in, the bearer's key if an earlier call has found it, or NULL; out, the bearer's
- * key, or NULL where no key was needed or the key is unknown. */
-enum outcome keys_verdict(const struct keys *k, const char *authorization, enum callers callers,
-                          struct key **key) MUST_CHECK;
+ * key, or NULL where no key was needed or the key is unknown. *roles: its roles; 0: it has no key. */
+enum outcome keys_verdict(struct keys *k, const char *authorization, enum callers callers, struct key **key,
+                          unsigned *roles) MUST_CHECK;
 /* Counts a request of the key. false: there were too many in the last second (TOO_FAST). */
-bool key_takes_turn(struct key *key) MUST_CHECK;
+bool key_takes_turn(struct keys *k, struct key *key) MUST_CHECK;
 
 #endif

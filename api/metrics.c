@@ -1,6 +1,5 @@
 /* metrics.c - see metrics.h. metrics.def lists every metric; a function here writes the samples of each. */
 #include "api/metrics.h"
-#include "api/http/connection.h"
 #include "api/process.h"
 #include "engine/base/counters.h"
 #include "engine/busy.h"
@@ -38,6 +37,12 @@ const char *route_label(enum route route)
 
 /* ---- counting */
 
+/* One thread counts, so nothing comes between the two. */
+static void add(_Atomic int64_t *to, int64_t n)
+{
+	atomic_store_explicit(to, atomic_load_explicit(to, memory_order_relaxed) + n, memory_order_relaxed);
+}
+
 /* The two bits after the highest one of the time give the quarter of its doubling. */
 static size_t orders_step(int64_t took_us)
 {
@@ -56,26 +61,42 @@ void metrics_answered(struct metrics *m, enum route route, int status, int64_t t
 	assert(route < ROUTES && status >= STATUS_MIN && status < STATUS_END);
 	while (bucket < LATENCY_BUCKETS && (double)took_us > latency_bounds_s[bucket] * 1e6)
 		bucket++;
-	r->by_status[status - STATUS_MIN]++;
-	r->latency[bucket]++;
-	r->latency_us += took_us;
+	add(&r->by_status[status - STATUS_MIN], 1);
+	add(&r->latency[bucket], 1);
+	add(&r->latency_us, took_us);
 	if (route == ROUTE_post_reservation || route == ROUTE_post_reservations_batch) {
-		m->orders_us[orders_step(took_us)]++;
-		m->orders_refused[INVALID] += status == 400;
+		add(&m->orders_us[orders_step(took_us)], 1);
+		add(&m->orders_refused[INVALID], status == 400);
 	}
 }
 
 void metrics_ended(struct metrics *m, const struct op *op, enum outcome outcome)
 {
 	if (op->kind == OP_RESERVE && !outcome_is_repeat(outcome))
-		(*(outcome == OUTCOME_OK ? &m->granted : &m->orders_refused[outcome]))++;
-	m->settled += outcome == OUTCOME_OK && op->becomes == SETTLED;
+		add(outcome == OUTCOME_OK ? &m->granted : &m->orders_refused[outcome], 1);
+	add(&m->settled, outcome == OUTCOME_OK && op->becomes == SETTLED);
 }
 
 void metrics_refused(struct metrics *m, enum outcome outcome)
 {
 	if (outcome != OUTCOME_OK && !outcome_is_repeat(outcome))
-		m->refusals[outcome]++;
+		add(&m->refusals[outcome], 1);
+}
+
+void metrics_malformed(struct metrics *m, enum outcome why)
+{
+	metrics_refused(m, why);
+	add(&m->orders_refused[why], 1);
+}
+
+void metrics_add(struct metrics *sum, const struct metrics *of)
+{
+	_Atomic int64_t       *to = (_Atomic int64_t *)sum;
+	const _Atomic int64_t *from = (const _Atomic int64_t *)of;
+
+	_Static_assert(sizeof(*sum) % sizeof(*to) == 0, "metrics are numbers of one type");
+	for (size_t i = 0; i < sizeof(*sum) / sizeof(*to); i++)
+		add(&to[i], from[i]);
 }
 
 /* ---- the page. A metric of the database is equal in every process and has a label that says so: it is not added up
@@ -311,14 +332,14 @@ static void begin(struct scrape *p, const char *name, const char *type, const ch
 	text_format(p->to, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-void metrics_write(struct text *to, const struct metrics *m, struct engine *e, const struct connections *connections,
+void metrics_write(struct text *to, const struct metrics *m, struct engine *e, struct connection_metrics connections,
                    const struct census *census)
 {
 	struct scrape scrape = {.to = to,
 	                        .metrics = m,
 	                        .engine = e,
 	                        .lanes = engine_metrics(e),
-	                        .connections = connections_metrics(connections),
+	                        .connections = connections,
 	                        .census = census},
 		      *p = &scrape;
 

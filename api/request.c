@@ -1,5 +1,5 @@
-/* request.c - see request.h. Every answer of the service, whatever its call, goes through reply_as, and every header of
- * it through head_write, but for 100 Continue (connection.c). */
+/* request.c - see request.h. Every answer of the service, whatever its call, goes through reply_as, and fields_make
+ * lists its headers, but for those of the version of HTTP (http1.c) and 100 Continue (connection.c). */
 #include "api/request.h"
 #include "api/key_limit.h"
 #include "engine/base/clock.h"
@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <time.h>
 
 enum { REQUEST_MAGIC = 0x48745265 };
@@ -41,14 +40,13 @@ static bool is_printable(const char *text)
 }
 
 /* The service's own name for a request: a mark of this process and the number of the request, both in hexadecimal. */
-static void request_number(char *to)
+static void request_number(struct request *r)
 {
 	enum { MARK = 12 };
-	static uint64_t count;
 
-	memcpy(to, process_mark(), MARK);
-	to[MARK] = '-';
-	hex_write(to + MARK + 1, ++count);
+	memcpy(r->id, process_mark(), MARK);
+	r->id[MARK] = '-';
+	hex_write(r->id + MARK + 1, ++r->all->named);
 }
 
 /* Takes the name that the client sent if it is printable ASCII of at most 128 bytes, otherwise the service's own. */
@@ -57,16 +55,16 @@ static void request_name(struct request *r, const char *sent)
 	if (sent && *sent && strlen(sent) <= 128 && is_printable(sent))
 		strcpy(r->id, sent);
 	else
-		request_number(r->id);
+		request_number(r);
 }
 
-static struct request *request_born(struct requests *all, struct handle from)
+static struct request *request_born(struct requests *all, const struct handle *from)
 {
 	struct request *r = mem_alloc(sizeof(*r));
 
 	r->magic = REQUEST_MAGIC;
 	r->all = all;
-	r->from = from;
+	r->from = *from;
 	r->route = ROUTE_NONE;
 	r->began_us = clock_us();
 	r->due_us = r->began_us + REQUEST_DEADLINE_MS * INT64_C(1000);
@@ -76,11 +74,9 @@ static struct request *request_born(struct requests *all, struct handle from)
 
 struct request *request_new(struct requests *all, const struct asked *asked)
 {
-	struct request *r = request_born(all, asked->from);
+	struct request *r = request_born(all, &asked->from);
 
 	r->asked = asked;
-	r->last = asked->last;
-	r->is_10 = asked->http1->is_10;
 	r->is_head = strcmp(asked->method, "HEAD") == 0;
 	request_name(r, request_header(r, HEADER_X_REQUEST_ID));
 	return r;
@@ -90,7 +86,7 @@ struct request *request_new(struct requests *all, const struct asked *asked)
 
 const char *request_header(const struct request *r, enum header header)
 {
-	return http1_header(r->asked->http1, r->asked->bytes, header);
+	return r->asked->headers[header];
 }
 
 static bool body_is_json(struct request *r)
@@ -110,8 +106,7 @@ static bool body_is_json(struct request *r)
 
 bool read_body(struct request *r, struct json_reader *in, struct json_fault *fault)
 {
-	size_t      len, len_max = r->all->body_max;
-	const char *text = http1_body(r->asked->http1, r->asked->bytes, &len);
+	size_t      len = r->asked->body_len, len_max = r->all->common->body_max;
 	const char *encoding = request_header(r, HEADER_CONTENT_ENCODING);
 	char        detail[80];
 
@@ -131,7 +126,7 @@ bool read_body(struct request *r, struct json_reader *in, struct json_fault *fau
 		              NULL);
 		return false;
 	}
-	r->body = json_parse(text, len, fault);
+	r->body = json_parse(r->asked->body, len, fault);
 	if (!r->body) {
 		reply_invalid(r, fault->field, fault->detail);
 		return false;
@@ -231,8 +226,8 @@ static void waiting_join(struct request *r)
 	r->next = before ? before->next : all->oldest;
 	*(r->next ? &r->next->previous : &all->newest) = r;
 	*(before ? &before->next : &all->oldest) = r;
-	if (r->wait_s > 0)
-		connection_watch(r->from, request_left, r);
+	if (r->wait_s > 0 && r->from.calls->watch)
+		r->from.calls->watch(&r->from, request_left, r);
 }
 
 /* The death of a request. */
@@ -278,7 +273,7 @@ static void request_op_done(void *arg, struct op *op)
 	assert(!op->ended && r->ops_left > 0);
 	op->ended = true;
 	if (r->key)
-		key_limit_end(r->all->key_limit, r->key, op);
+		key_limit_end(r->all->common->key_limit, r->key, op);
 	r->ops_left--;
 	if (r->ops_left > 0)
 		return;
@@ -317,7 +312,7 @@ static void ops_busy(struct request *r, struct op *first, bool fit)
 		r->ops_left--;
 		busy_count(fit ? full : BUSY_BUFFERS_FULL, op->id[0] ? op->id : r->id);
 		if (r->key)
-			key_limit_end(r->all->key_limit, r->key, op);
+			key_limit_end(r->all->common->key_limit, r->key, op);
 	}
 }
 
@@ -340,7 +335,7 @@ static bool request_opened(struct request *r, struct op *first, void (*answer)(s
 		return false;
 	}
 	if (r->key)
-		key_limit_begin(r->key, first);
+		key_limit_begin(r->all->common->key_limit, r->key, first);
 	if (ops_fit(r))
 		return true;
 	request_busy(r, first, false);
@@ -390,7 +385,7 @@ void request_start_batch(struct request *r, void (*answer)(struct request *r))
 
 	if (!request_opened(r, first, answer))
 		return;
-	if (engine_start_batch(r->all->engine, first, r->ops_left, r->all->loop, request_op_done, r))
+	if (engine_start_batch(r->all->common->engine, first, r->ops_left, r->all->loop, request_op_done, r))
 		waiting_join(r);
 	else
 		request_busy(r, first, true);
@@ -406,7 +401,7 @@ void request_go_on(struct request *r, struct op *op, void (*answer)(struct reque
 	r->answer = answer;
 	(void)request_list(r);
 	fit = ops_fit(r);
-	if (fit && engine_start_batch(r->all->engine, op, 1, r->all->loop, request_op_done, r)) {
+	if (fit && engine_start_batch(r->all->common->engine, op, 1, r->all->loop, request_op_done, r)) {
 		waiting_join(r);
 	} else {
 		ops_busy(r, op, fit);
@@ -420,7 +415,7 @@ void request_start_each(struct request *r, void (*answer)(struct request *r))
 
 	if (!request_opened(r, first, answer))
 		return;
-	ops_busy(r, engine_start_each(r->all->engine, first, r->all->loop, request_op_done, r), true);
+	ops_busy(r, engine_start_each(r->all->common->engine, first, r->all->loop, request_op_done, r), true);
 	if (r->ops_left > 0)
 		waiting_join(r);
 	else
@@ -475,88 +470,80 @@ static const char *status_reason(int status)
 	return "";
 }
 
-static void header_write(struct text *to, const char *name, const char *value)
+static struct field field(const char *name, const char *value)
 {
-	text_add(to, name);
-	text_bytes(to, ": ", 2);
-	text_add(to, value);
-	text_bytes(to, "\r\n", 2);
+	return (struct field){name, value, strlen(name), strlen(value)};
 }
 
 void reply_header(struct request *r, const char *name, const char *value)
 {
-	header_write(&r->all->extra, name, value);
+	struct requests *all = r->all;
+
+	assert(all->extra_count < EXTRA_MAX);
+	all->extra[all->extra_count++] = field(name, value);
 }
 
 void reply_location(struct request *r, const char *before, const char *id)
 {
-	struct text *to = &r->all->extra;
+	struct text *to = &r->all->location;
 
-	text_add(to, "Location: ");
+	text_reset(to);
 	text_add(to, before);
 	percent_encode(to, id);
-	text_bytes(to, "\r\n", 2);
+	reply_header(r, "Location", to->data);
 }
 
-/* Makes the headers that every answer carries. */
-static void head_write(struct request *r, int status, const char *content_type, size_t len)
+/* The headers of every answer, and those of its handler. `length`: the length of the body, in digits. */
+static size_t fields_make(struct request *r, int status, const char *content_type, const char *length)
 {
-	struct text *head = &r->all->head, *extra = &r->all->extra;
+	struct requests *all = r->all;
+	struct field    *to = all->fields;
 
-	text_reset(head);
-	text_add(head, "HTTP/1.1 ");
-	text_int(head, status);
-	text_char(head, ' ');
-	text_add(head, status_reason(status));
-	text_add(head, "\r\nX-Content-Type-Options: nosniff\r\nCache-Control: ");
-	text_add(head, r->route == ROUTE_get_console && status < 400 ? "no-cache" : "no-store");
-	text_add(head, "\r\nDate: ");
-	text_add(head, r->all->date);
-	text_add(head, "\r\n");
+	*to++ = field("X-Content-Type-Options", "nosniff");
+	*to++ = r->route == ROUTE_get_console && status < 400 ? field("Cache-Control", "no-cache")
+	                                                      : field("Cache-Control", "no-store");
+	*to++ = field("Date", all->date);
 	if (status != 204 && status != 304) {
-		header_write(head, "Content-Type", content_type);
-		text_add(head, "Content-Length: ");
-		text_int(head, (int64_t)len);
-		text_add(head, "\r\n");
+		*to++ = field("Content-Type", content_type);
+		*to++ = field("Content-Length", length);
 	}
-	header_write(head, "X-Request-Id", r->id);
+	*to++ = field("X-Request-Id", r->id);
 	if (status == 503 || status == 429)
-		header_write(head, "Retry-After", "1");
-	if (extra->len > 0)
-		text_bytes(head, extra->data, extra->len);
-	text_reset(extra);
-	if (r->last)
-		header_write(head, "Connection", "close");
-	else if (r->is_10)
-		header_write(head, "Connection", "keep-alive");
-	text_add(head, "\r\n");
+		*to++ = field("Retry-After", "1");
+	for (size_t i = 0; i < all->extra_count; i++)
+		*to++ = all->extra[i];
+	all->extra_count = 0;
+	return (size_t)(to - all->fields);
 }
 
 /* Counts the answer in the metrics, and tells access.c if the answer has a line. */
 static void answer_note(const struct request *r, int status, size_t bytes)
 {
-	struct told told = {status, bytes, clock_us() - r->began_us};
+	struct told          told = {status, bytes, clock_us() - r->began_us};
+	const struct common *common = r->all->common;
 
 	metrics_answered(&r->all->metrics, r->route, status, told.took_us);
-	if ((r->note || r->audited || status >= 500 || status == 401 || log_level >= LOG_DEBUG) && r->all->told)
-		r->all->told(r->all->told_arg, r, &told);
+	if ((r->note || r->audited || status >= 500 || status == 401 || log_level >= LOG_DEBUG) && common->told)
+		common->told(common->told_arg, r, &told);
 }
 
 void reply_as(struct request *r, int status, const char *content_type, const void *body, size_t len)
 {
-	struct iovec parts[2];
+	char         length[NUMBER_SIZE];
+	struct reply answer = {.status = status,
+	                       .reason = status_reason(status),
+	                       .fields = r->all->fields,
+	                       .body = body,
+	                       .len = len,
+	                       .bare = r->is_head,
+	                       .last = r->last};
 
 	assert(!r->answered);
 	r->answered = true;
-	r->last |= r->all->draining;
-	head_write(r, status, content_type, len);
-	parts[0] = (struct iovec){r->all->head.data, r->all->head.len};
-	parts[1] = (struct iovec){(void *)body, r->is_head ? 0 : len};
-	answer_note(r, status, parts[1].iov_len);
-	if (r->all->taken)
-		r->all->taken(r->all->taken_arg, status, body, len);
-	else
-		connection_answer(r->from, parts, LENGTH(parts), r->last);
+	(void)decimal_write(length, len);
+	answer.fields_count = fields_make(r, status, content_type, length);
+	answer_note(r, status, r->is_head ? 0 : len);
+	r->from.calls->answer(&r->from, &answer);
 	if (r->ops_left == 0)
 		request_free(r);
 }
@@ -631,7 +618,7 @@ void reply_refused(struct request *r, enum outcome outcome, void (*members)(stru
 
 bool request_permits(struct request *r, enum callers callers)
 {
-	if (!r->key || r->key->line.roles & callers)
+	if (!r->key || r->roles & callers)
 		return true;
 	metrics_refused(&r->all->metrics, FORBIDDEN);
 	reply_refused(r, FORBIDDEN, NULL, NULL);
@@ -639,14 +626,13 @@ bool request_permits(struct request *r, enum callers callers)
 }
 
 /* No handler sees this request: its bytes cannot be read, or there is no room for them. */
-void request_refused(void *requests, struct handle from, int status, const char *detail)
+void request_refused(void *requests, const struct handle *from, int status, const char *detail)
 {
 	struct request *r = request_born(requests, from);
 	const char     *code = status == 413   ? "too_large"
 	                       : status == 417 ? "expectation_failed"
 	                                       : outcome_code(status == 503 ? BUSY : INVALID);
 
-	r->last = true;
 	request_name(r, NULL);
 	if (status == 503)
 		busy_count(BUSY_BUFFERS_FULL, r->id);
@@ -685,6 +671,5 @@ void requests_close(struct requests *all)
 
 void requests_fini(struct requests *all)
 {
-	text_fini(&all->head);
-	text_fini(&all->extra);
+	text_fini(&all->location);
 }

@@ -8,7 +8,8 @@
 #ifndef REQUEST_H
 #define REQUEST_H
 
-#include "api/http/connection.h"
+#include "api/common.h"
+#include "api/http/message.h"
 #include "api/http/uri.h"
 #include "api/keys.h"
 #include "api/metrics.h"
@@ -16,14 +17,13 @@
 #include "engine/op.h"
 
 struct access_note;
-struct activity;
+struct connections;
 struct event;
-struct key_limit;
-struct webhook_options;
 
 enum { REQUEST_DEADLINE_MS = 10500 }; /* a little longer than the lanes try by themselves */
 #define BODY_RULE "a body may have %zu bytes"
 
+enum { EXTRA_MAX = 8, FIELDS_MAX = 8 + EXTRA_MAX }; /* headers of an answer: of its handler; all */
 struct request;
 /* An answer that was given. */
 struct told {
@@ -32,55 +32,44 @@ struct told {
 	int64_t took_us;
 };
 
-/* All requests of a service, and the parts of the service that they use, which the service sets and owns. */
+/* What a loop owns: its requests, and what they use. Other threads may read `metrics` alone. */
 struct requests {
-	struct engine *engine;
-	struct loop   *loop; /* the loop of their operations */
-	struct event  *wake; /* made active by a start: operations begin after all sockets with bytes were served; NULL:
-	                        the owner begins them */
-	struct connections           *connections;
-	struct keys                  *keys;      /* NULL: every call is let in */
-	struct key_limit             *key_limit; /* NULL: without keys */
-	struct activity              *activity;
-	const char                   *public_hosts; /* see service.h */
-	const struct webhook_options *webhooks;
-	size_t                        body_max;
-	size_t                        ops_bytes_max;        /* a request that is alone may pass it */
-	bool                          leaving;              /* true: /readyz says 503, for the process is to end */
-	bool                          draining;             /* true: every answer is the last of its connection */
-	bool (*ready)(void *arg, struct text *checks_json); /* true: everything is well */
-	void *ready_arg;
-	bool  notes; /* call access_asked for each request */
-	/* Called with each answer that has a line (access.h), before the answer is sent; may be NULL. */
-	void (*told)(void *arg, const struct request *r, const struct told *told);
-	void *told_arg;
-	/* Takes the answers with their bodies, instead of a connection; NULL: answers go to the connection. */
-	void (*taken)(void *arg, int status, const void *body, size_t len);
-	void *taken_arg;
+	struct common      *common;      /* what all loops share */
+	struct requests    *other;       /* of the next loop; NULL: this one is the last */
+	struct connections *connections; /* NULL: its calls come without sockets */
+	struct loop        *loop;        /* the loop of their operations */
+	struct event       *wake; /* made active by a start: operations begin after all sockets with bytes were served;
+	                             NULL: the owner begins them */
+	size_t   ops_bytes_max;   /* a request that is alone may pass it */
+	uint64_t named;           /* number of the last request that the service named; no other loop comes to it */
 	/* ---- private to request.c */
 	struct waiting {
 		struct request *oldest, *newest;
 	} waiting[FOLLOW_S_MAX + 1]; /* requests that wait for operations, by wait_s, each in the order of due_us */
 	size_t         waiting_count;
-	size_t         count;       /* born and not dead */
-	size_t         ops_bytes;   /* bytes of their operations and of what these will answer */
-	struct text    head, extra; /* the answer being made: its head; its handler's headers */
-	char           date[40];    /* the Date header, made at the last tick (RFC 9110, 6.6.1) */
+	size_t         count;            /* born and not dead */
+	size_t         ops_bytes;        /* bytes of their operations and of what these will answer */
+	struct text    location;         /* of the answer being made: the value of its Location .. */
+	struct field   extra[EXTRA_MAX]; /* .. the headers of its handler .. */
+	size_t         extra_count;
+	struct field   fields[FIELDS_MAX]; /* .. and all headers */
+	char           date[40];           /* the Date header, made at the last tick (RFC 9110, 6.6.1) */
 	struct metrics metrics;
 };
 
 struct request {
 	unsigned            magic;
 	struct requests    *all;
-	struct handle       from;  /* the address of the answer */
+	struct handle       from;  /* the way of the answer */
 	const struct asked *asked; /* valid until the handler has returned; NULL: the bytes that came were no request */
 	bool                answered;
-	bool                last;           /* the connection ends with the answer */
-	bool                is_10, is_head; /* HTTP/1.0; HEAD */
+	bool                last;    /* a connection that serves one request at a time ends with the answer */
+	bool                is_head; /* HEAD */
 	enum route          route;
 	char                param[PATH_CODES][SKU_MAX + 1]; /* the codes in the path, decoded */
 	char                id[132];                        /* X-Request-Id */
 	struct key         *key;                            /* the caller's key; NULL: no key was needed */
+	unsigned            roles;                          /* of the key, as they were when it was looked at */
 	bool                audited; /* true: an admin key changes something, so the answer is logged */
 	const char         *code;    /* of the problem that was answered; NULL: none */
 	struct access_note *note;    /* facts for its lines (access.h), freed with it; NULL: none are kept */
@@ -105,7 +94,7 @@ struct request {
 /* ---- birth, by the service. Both are answered with 4xx or 503 or by a handler, once. */
 struct request *request_new(struct requests *all, const struct asked *asked);
 /* Refuses bytes that were no request, or for which there was no room: connection_options.refused. */
-void request_refused(void *requests, struct handle from, int status, const char *detail);
+void request_refused(void *requests, const struct handle *from, int status, const char *detail);
 /* Ten times a second: answers the requests that have waited for too long. */
 void requests_tick(struct requests *all);
 /* Cuts waiting requests off from their clients; their operations come back to the loop. */
@@ -140,7 +129,8 @@ void request_start_each(struct request *r, void (*answer)(struct request *r));
 enum outcome request_outcome(struct request *r, size_t i);
 
 /* ---- answering: exactly once, and after that nothing of the request is read any more: it may be gone. */
-/* In the turn of the loop in which the answer is given, before it: the text is shared by all requests. */
+/* Call in the turn of the loop in which the answer is given, before it: all requests share the list. Both texts live
+ * until the answer is given. */
 void reply_header(struct request *r, const char *name, const char *value);
 /* The Location of a 201, at the time of a reply_header: `before` is the way from the call's path, `id` is
  * percent-encoded here. */

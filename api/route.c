@@ -43,17 +43,12 @@ enum { STRANGERS_BODY_MAX = 4096 };
 
 /* ---- 401, 403, 429 */
 
-static const char *header_of(const struct asked *asked, enum header header)
-{
-	return http1_header(asked->http1, asked->bytes, header);
-}
-
 /* True: a page of another origin than this service, shown by a browser, made the request. The browser says so itself
  * (Fetch Metadata), and names the page's origin (RFC 6454). Behind a unix socket a proxy may have changed the Host. */
 static bool from_another_origin(const struct asked *asked)
 {
-	const char *site = header_of(asked, HEADER_SEC_FETCH_SITE), *origin = header_of(asked, HEADER_ORIGIN);
-	const char *host = header_of(asked, HEADER_HOST);
+	const char              *site = asked->headers[HEADER_SEC_FETCH_SITE], *origin = asked->headers[HEADER_ORIGIN];
+	const char              *host = asked->headers[HEADER_HOST];
 	static const char *const schemes[] = {"http://", "https://"}; /* TLS may end at a proxy */
 	bool                     ours = !site || strcmp(site, "same-origin") == 0 || strcmp(site, "none") == 0;
 
@@ -68,11 +63,11 @@ static bool from_another_origin(const struct asked *asked)
 /* Judges a caller without keys. Every client that reaches the service may call, but no page may change data through a
  * person's browser, nor read by TCP: a page under a name of its own that leads to this machine (DNS rebinding) is
  * recognized by the Host, which a browser always sends. NULL: the caller may; otherwise the reason why not. */
-static const char *anybody_refused(const struct requests *all, const struct asked *asked, bool changes)
+static const char *anybody_refused(const struct common *common, const struct asked *asked, bool changes)
 {
-	const char *host = header_of(asked, HEADER_HOST), *site = header_of(asked, HEADER_SEC_FETCH_SITE);
+	const char *host = asked->headers[HEADER_HOST], *site = asked->headers[HEADER_SEC_FETCH_SITE];
 
-	if (asked->tcp && host && !host_is_known(host, all->public_hosts))
+	if (asked->tcp && host && !host_is_known(host, common->public_hosts))
 		return "the Host is no address, localhost or name of --public-host";
 	if (changes && from_another_origin(asked))
 		return "a page of another origin changes nothing here";
@@ -86,16 +81,16 @@ static bool call_changes(enum callers callers)
 	return callers != ANYBODY && callers != READERS;
 }
 
-/* Judges the caller by the head of the request. *key: as in keys_verdict. */
-static enum outcome verdict(const struct requests *all, const struct asked *asked, enum callers callers,
-                            struct key **key, const char **detail)
+/* Judges the caller by the head of the request. *key, *roles: as in keys_verdict. */
+static enum outcome verdict(const struct common *common, const struct asked *asked, enum callers callers,
+                            struct key **key, unsigned *roles, const char **detail)
 {
 	enum outcome verdict = OUTCOME_OK;
 
 	*detail = NULL;
-	if (all->keys)
-		verdict = keys_verdict(all->keys, header_of(asked, HEADER_AUTHORIZATION), callers, key);
-	else if (callers != ANYBODY && (*detail = anybody_refused(all, asked, call_changes(callers))))
+	if (common->keys)
+		verdict = keys_verdict(common->keys, asked->headers[HEADER_AUTHORIZATION], callers, key, roles);
+	else if (callers != ANYBODY && (*detail = anybody_refused(common, asked, call_changes(callers))))
 		return FORBIDDEN;
 	if (verdict != OUTCOME_OK)
 		*detail = outcome_detail(verdict);
@@ -105,15 +100,16 @@ static enum outcome verdict(const struct requests *all, const struct asked *aske
 /* Judges the caller; false: already answered. */
 static bool admit(struct request *r, enum callers callers)
 {
-	const char  *detail;
-	enum outcome outcome;
+	struct common *common = r->all->common;
+	const char    *detail;
+	enum outcome   outcome;
 
 	r->key = r->asked->known;
-	outcome = verdict(r->all, r->asked, callers, &r->key, &detail);
-	if (outcome == OUTCOME_OK && r->key && !key_takes_turn(r->key))
+	outcome = verdict(common, r->asked, callers, &r->key, &r->roles, &detail);
+	if (outcome == OUTCOME_OK && r->key && !key_takes_turn(common->keys, r->key))
 		outcome = TOO_FAST, detail = outcome_detail(TOO_FAST);
 	if (outcome == OUTCOME_OK) {
-		r->audited = call_changes(callers) && r->key && r->key->line.roles & ROLE_ADMIN &&
+		r->audited = call_changes(callers) && r->key && r->roles & ROLE_ADMIN &&
 		             strcmp(r->asked->method, "GET") != 0 && !r->is_head;
 		return true;
 	}
@@ -239,28 +235,29 @@ static enum callers route_callers(enum route route)
 	return route == ROUTE_NONE ? READERS : routes[route].callers;
 }
 
-static size_t body_max(const struct requests *all, enum route route)
+static size_t body_max(const struct common *common, enum route route)
 {
-	return route_callers(route) == ANYBODY ? STRANGERS_BODY_MAX : all->body_max;
+	return route_callers(route) == ANYBODY ? STRANGERS_BODY_MAX : common->body_max;
 }
 
-uint64_t route_takes(struct requests *all, struct asked *asked)
+uint64_t route_takes(const struct common *common, struct asked *asked)
 {
 	struct path_code codes[PATH_CODES];
 	struct key      *key = NULL;
-	char            *path, *query;
-	const char      *detail;
+	unsigned         roles;
+	const char      *path, *detail;
+	char            *query;
 	enum route       route;
 
 	target_split(asked->target, &path, &query);
 	route = route_find(asked, path, codes);
 	if (query)
 		query[-1] = '?'; /* the target is split again when the whole request has come */
-	if (verdict(all, asked, route_callers(route), &key, &detail) != OUTCOME_OK || route == ROUTE_NONE ||
-	    asked->http1->length > body_max(all, route))
+	if (verdict(common, asked, route_callers(route), &key, &roles, &detail) != OUTCOME_OK || route == ROUTE_NONE ||
+	    asked->length > body_max(common, route))
 		return 0;
 	asked->known = key;
-	return body_max(all, route) * 2;
+	return body_max(common, route) * 2;
 }
 
 /* The body of a call that is made; false: already answered. The reader of the body measures what came in chunks. */
@@ -268,9 +265,9 @@ static bool body_fits(struct request *r)
 {
 	char detail[80];
 
-	if (r->asked->http1->length <= body_max(r->all, r->route))
+	if (r->asked->length <= body_max(r->all->common, r->route))
 		return true;
-	snprintf(detail, sizeof(detail), BODY_RULE, body_max(r->all, r->route));
+	snprintf(detail, sizeof(detail), BODY_RULE, body_max(r->all->common, r->route));
 	reply_problem(r, 413, "too_large", NULL, detail, NULL, NULL);
 	return false;
 }
@@ -278,8 +275,8 @@ static bool body_fits(struct request *r)
 void route_dispatch(struct request *r)
 {
 	struct path_code codes[PATH_CODES];
-	char            *path, *query;
-	const char      *wrong;
+	const char      *path, *wrong;
+	char            *query;
 
 	target_split(r->asked->target, &path, &query);
 	r->route = route_find(r->asked, path, codes);

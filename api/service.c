@@ -1,9 +1,12 @@
-/* service.c - see service.h. The loop serves sockets that have bytes, operations that ended, a tick ten times a second,
+/* service.c - see service.h. A loop serves sockets that have bytes, operations that ended, a tick ten times a second,
  * and signals. All methods are let in, so that a wrong one is answered 405 with Allow. Bodies may be twice as long as
  * the limit before they are cut off, so that a client with a longer one gets a 413 with its X-Request-Id. */
 #include "api/service.h"
 #include "api/access.h"
 #include "api/activity.h"
+#include "api/common.h"
+#include "api/health.h"
+#include "api/http/connection.h"
 #include "api/http/listen.h"
 #include "api/http/tls.h"
 #include "api/key_limit.h"
@@ -29,21 +32,29 @@ enum {
 	QUIET_TICKS = 2, /* time for the last answers to reach the wire, while a client is there */
 };
 
+/* What a loop owns. */
+struct service_loop {
+	struct event_base *base;
+	struct requests    requests;
+	struct event      *ended;       /* operations have ended */
+	int                quiet_ticks; /* ticks since the last answer, while draining */
+};
+
+/* What the process owns. The first loop runs on the main thread, has the signals, and ticks for the process, too. */
 struct service {
 	struct service_options options;
-	struct event_base     *base;
-	struct requests        requests;
-	struct event          *ended, *tick, *signals[3];
-	int                    quiet_ticks;   /* ticks since the last answer, while draining */
+	struct common          common;
+	struct service_loop    first;
+	struct event          *tick, *signals[3];
 	int64_t                drain_from_ms; /* the end of the delay before a drain; 0: no drain is wanted yet */
 	int64_t                drain_until_ms;
 };
 
-/* ---- the loop */
+/* ---- a loop */
 
 static uint64_t connection_heard(void *arg, struct asked *asked)
 {
-	return route_takes(arg, asked);
+	return route_takes(((struct requests *)arg)->common, asked);
 }
 
 static void connection_asked(void *arg, const struct asked *asked)
@@ -51,59 +62,77 @@ static void connection_asked(void *arg, const struct asked *asked)
 	struct requests *all = arg;
 	struct request  *r = request_new(all, asked);
 
-	if (all->notes)
-		access_asked(all->told_arg, r, asked);
+	if (all->common->notes)
+		access_asked(all->common->told_arg, r, asked);
 	route_dispatch(r);
 }
 
 /* A new client finds no free place: the reader of events that has waited longest is answered now. */
 static void connection_crowded(void *arg)
 {
-	engine_give_way(((struct requests *)arg)->engine, 1);
+	engine_give_way(((struct requests *)arg)->common->engine, 1);
 }
 
 static void ops_started(evutil_socket_t fd, short what, void *arg)
 {
 	(void)fd, (void)what;
-	engine_wake(((struct service *)arg)->requests.engine);
+	engine_wake(((struct requests *)arg)->common->engine);
 }
 
 static void ops_ended(evutil_socket_t fd, short what, void *arg)
 {
 	(void)fd, (void)what;
-	loop_run(((struct service *)arg)->requests.loop);
+	loop_run(((struct requests *)arg)->loop);
 }
 
 /* No client is left, so the drain ends. If requests of clients that were cut off still wait, a tick ends the drain
  * after their deadline. */
 static void emptied(void *arg)
 {
-	struct service *s = arg;
+	struct service_loop *l = arg;
 
-	if (s->requests.waiting_count == 0)
-		event_base_loopexit(s->base, NULL);
+	if (l->requests.waiting_count == 0)
+		event_base_loopexit(l->base, NULL);
 }
+
+static void loop_tick(struct service_loop *l)
+{
+	connections_tick(l->requests.connections);
+	requests_tick(&l->requests);
+}
+
+/* True: for some ticks of a drain nothing moves any more. */
+static bool loop_is_quiet(struct service_loop *l)
+{
+	if (l->requests.waiting_count == 0 && connections_moving(l->requests.connections) == 0)
+		l->quiet_ticks++;
+	else
+		l->quiet_ticks = 0;
+	return l->quiet_ticks > QUIET_TICKS;
+}
+
+/* ---- the process */
 
 static void drain(struct service *s)
 {
-	if (s->requests.draining)
+	if (s->common.draining)
 		return;
 	s->drain_until_ms = clock_ms() + DRAIN_MS; /* before log_event, as the log may be slow */
-	log_event(LOG_INFO, "draining", "requests=%zu", s->requests.count);
-	s->requests.draining = true;
+	log_event(LOG_INFO, "draining", "requests=%zu", s->first.requests.count);
+	s->common.draining = true;
 	notify_stopping();
-	connections_last(s->requests.connections, emptied, s);
-	engine_give_way(s->requests.engine, ENGINE_ALL);
+	connections_last(s->first.requests.connections, emptied, &s->first);
+	engine_give_way(s->common.engine, ENGINE_ALL);
 }
 
 /* SIGTERM, SIGINT. Readiness ends at once; balancers have the delay to notice. The second signal ends the delay. */
 static void asked_to_end(evutil_socket_t fd, short what, void *arg)
 {
 	struct service *s = arg;
-	bool            again = s->requests.leaving;
+	bool            again = s->common.leaving;
 
 	(void)fd, (void)what;
-	s->requests.leaving = true;
+	s->common.leaving = true;
 	s->drain_from_ms = clock_ms() + s->options.drain_delay_s * 1000;
 	if (again || s->options.drain_delay_s == 0)
 		drain(s);
@@ -111,31 +140,32 @@ static void asked_to_end(evutil_socket_t fd, short what, void *arg)
 		log_event(LOG_INFO, "drain_delayed", "seconds=%lld", (long long)s->options.drain_delay_s);
 }
 
-static void ticked(evutil_socket_t fd, short what, void *arg)
+static void service_tick(struct service *s)
 {
-	struct service *s = arg;
-	bool            draining = s->requests.draining;
-	const char     *other_schema = source_other_schema(engine_source(s->requests.engine));
+	const char *other_schema = source_other_schema(engine_source(s->common.engine));
 
-	(void)fd, (void)what;
-	if (!draining && other_schema) {
+	if (!s->common.draining && other_schema) {
 		log_event(LOG_ERROR, "other_schema", "why=\"%s\"", other_schema);
 		drain(s);
 	}
 	if (s->drain_from_ms && clock_ms() >= s->drain_from_ms)
 		drain(s);
 	access_tick(s->options.access);
-	connections_tick(s->requests.connections);
-	requests_tick(&s->requests);
-	activity_tick(&s->requests);
-	key_limit_tick(s->requests.key_limit);
+	activity_tick(&s->common);
+	key_limit_tick(s->common.key_limit);
 	notify_alive();
-	if (draining && s->requests.waiting_count == 0 && connections_moving(s->requests.connections) == 0)
-		s->quiet_ticks++;
-	else
-		s->quiet_ticks = 0;
-	if (s->quiet_ticks > QUIET_TICKS || (draining && clock_ms() > s->drain_until_ms))
-		event_base_loopexit(s->base, NULL);
+}
+
+static void ticked(evutil_socket_t fd, short what, void *arg)
+{
+	struct service *s = arg;
+	bool            draining = s->common.draining;
+
+	(void)fd, (void)what;
+	service_tick(s);
+	loop_tick(&s->first);
+	if (draining && (loop_is_quiet(&s->first) || clock_ms() > s->drain_until_ms))
+		event_base_loopexit(s->first.base, NULL);
 }
 
 /* SIGHUP: the sender wants files read again, or is a terminal that was closed. The service goes on either way. */
@@ -187,39 +217,68 @@ static struct event_base *base_new(void)
 	return base;
 }
 
-static struct connections *connections_new(struct service *s)
+static struct connections *connections_new(const struct service_options *options, struct service_loop *l)
 {
-	const struct service_options *options = &s->options;
-	struct connection_options     with = {
-		    .connections_max = options->connections_max,
-		    .bytes_max = options->buffered_max,
-		    .others = &s->requests.ops_bytes,
-		    .request_ms = options->request_s * INT64_C(1000),
-		    .idle_ms = options->idle_s * INT64_C(1000),
-		    .http1 = {.head_max = HEAD_MAX, .body_max = options->body_max * 2},
-		    .tls = options->tls,
-		    .heard = connection_heard,
-		    .asked = connection_asked,
-		    .refused = request_refused,
-		    .crowded = connection_crowded,
-		    .arg = &s->requests,
-        };
+	struct connection_options with = {
+		.connections_max = options->connections_max,
+		.bytes_max = options->buffered_max,
+		.others = &l->requests.ops_bytes,
+		.request_ms = options->request_s * INT64_C(1000),
+		.idle_ms = options->idle_s * INT64_C(1000),
+		.head_max = HEAD_MAX,
+		.body_max = options->body_max * 2,
+		.tls = options->tls,
+		.heard = connection_heard,
+		.asked = connection_asked,
+		.refused = request_refused,
+		.crowded = connection_crowded,
+		.arg = &l->requests,
+	};
 
-	return connections_open(s->base, options->listen, &with);
+	return connections_open(l->base, options->listen, &with);
+}
+
+/* Opens a loop, whose base is made. */
+static void loop_open(struct service_loop *l, const struct service_options *options, struct common *common)
+{
+	l->requests = (struct requests){.common = common,
+	                                .loop = loop_new(),
+	                                .ops_bytes_max = options->buffered_max / 2,
+	                                .other = common->loops};
+	common->loops = &l->requests;
+	l->requests.connections = connections_new(options, l);
+	requests_tick(&l->requests);
+	l->requests.wake = event_new(l->base, -1, EV_PERSIST, ops_started, &l->requests);
+	l->ended = event_new(l->base, loop_fd(l->requests.loop), EV_READ | EV_PERSIST, ops_ended, &l->requests);
+	event_add(l->ended, NULL);
+}
+
+static void loop_close(struct service_loop *l)
+{
+	requests_close(&l->requests);
+	event_free(l->requests.wake);
+	event_free(l->ended);
+	connections_free(l->requests.connections);
+	event_base_free(l->base);
+}
+
+static void loop_end(struct service_loop *l)
+{
+	loop_run(l->requests.loop);
+	assert(l->requests.count == 0);
+	loop_free(l->requests.loop);
+	requests_fini(&l->requests);
 }
 
 static void events_watch(struct service *s)
 {
 	struct timeval tick = {0, TICK_MS * 1000};
 
-	s->requests.wake = event_new(s->base, -1, EV_PERSIST, ops_started, s);
-	s->ended = event_new(s->base, loop_fd(s->requests.loop), EV_READ | EV_PERSIST, ops_ended, s);
-	s->tick = event_new(s->base, -1, EV_PERSIST, ticked, s);
+	s->tick = event_new(s->first.base, -1, EV_PERSIST, ticked, s);
 	for (size_t i = 0; i < LENGTH(signals); i++) {
-		s->signals[i] = evsignal_new(s->base, signals[i].signal, signals[i].act, s);
+		s->signals[i] = evsignal_new(s->first.base, signals[i].signal, signals[i].act, s);
 		event_add(s->signals[i], NULL);
 	}
-	event_add(s->ended, NULL);
 	event_add(s->tick, &tick);
 }
 
@@ -236,61 +295,53 @@ struct service *service_open(const struct service_options *options, struct engin
 	struct service *s = mem_alloc(sizeof(*s));
 
 	s->options = *options;
-	s->base = base_new();
-	if (!listen_start(options->listen, s->base, why, why_size)) {
-		event_base_free(s->base);
+	s->first.base = base_new();
+	if (!listen_start(options->listen, s->first.base, why, why_size)) {
+		event_base_free(s->first.base);
 		free(s);
 		return NULL;
 	}
 	if (!options->tls)
 		clear_text_warn(options->listen);
-	s->requests = (struct requests){.engine = e,
-	                                .loop = loop_new(),
-	                                .keys = options->keys,
-	                                .public_hosts = options->public_hosts,
-	                                .webhooks = options->webhooks,
-	                                .body_max = options->body_max,
-	                                .ops_bytes_max = options->buffered_max / 2,
-	                                .ready = options->ready,
-	                                .ready_arg = options->arg};
-	access_watch(options->access, &s->requests);
-	s->requests.connections = connections_new(s);
-	requests_tick(&s->requests);
-	s->requests.activity = activity_new();
-	activity_tick(&s->requests);
+	s->common = (struct common){.engine = e,
+	                            .webhooks = options->webhooks,
+	                            .public_hosts = options->public_hosts,
+	                            .body_max = options->body_max,
+	                            .ready = options->ready,
+	                            .ready_arg = options->arg,
+	                            .keys = options->keys,
+	                            .counts = counts_new(),
+	                            .activity = activity_new()};
+	access_watch(options->access, &s->common);
+	loop_open(&s->first, options, &s->common);
+	activity_tick(&s->common);
 	events_watch(s);
 	if (options->keys)
-		s->requests.key_limit = key_limit_open(options->keys, e, s->requests.loop);
+		s->common.key_limit = key_limit_open(options->keys, e, s->first.requests.loop);
 	return s;
 }
 
 int service_run(struct service *s, int64_t *drained_by_ms)
 {
-	event_base_dispatch(s->base);
+	event_base_dispatch(s->first.base);
 	*drained_by_ms = s->drain_until_ms;
-	return s->requests.waiting_count > 0 ? EXIT_TROUBLE : EXIT_DONE;
+	return s->first.requests.waiting_count > 0 ? EXIT_TROUBLE : EXIT_DONE;
 }
 
 void service_close(struct service *s)
 {
-	requests_close(&s->requests);
-	event_free(s->requests.wake);
-	event_free(s->ended);
 	event_free(s->tick);
 	for (size_t i = 0; i < LENGTH(signals); i++)
 		event_free(s->signals[i]);
-	connections_free(s->requests.connections);
-	event_base_free(s->base);
+	loop_close(&s->first);
 	listen_end(s->options.listen);
 }
 
 void service_free(struct service *s)
 {
-	loop_run(s->requests.loop);
-	assert(s->requests.count == 0);
-	loop_free(s->requests.loop);
-	key_limit_free(s->requests.key_limit);
-	requests_fini(&s->requests);
-	free(s->requests.activity);
+	loop_end(&s->first);
+	key_limit_free(s->common.key_limit);
+	counts_free(s->common.counts);
+	activity_free(s->common.activity);
 	free(s);
 }

@@ -1,57 +1,53 @@
 /* ask.c - see ask.h. The engine has no lane: a call that writes orders or stock cannot be made. */
 #include "commands/ask.h"
+#include "api/health.h"
 #include "api/request.h"
 #include "api/route.h"
 #include "commands/database.h"
 #include "commands/options.h"
 #include "engine/base/log.h"
+#include "engine/base/memory.h"
 #include "engine/loop.h"
 
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { HEAD_MAX = 1 << 20, POLL_MS = 100 };
+enum { POLL_MS = 100 };
 
 struct asker {
+	struct common   common;
 	struct requests all;
 	int             status; /* of the answer; 0: no answer yet */
 	struct text    *body;
 };
 
-static void answer_take(void *arg, int status, const void *body, size_t len)
+static void answer_take(const struct handle *to, const struct reply *answer)
 {
-	struct asker *a = arg;
+	struct asker *a = to->place;
 
-	a->status = status;
+	assert(a->status == 0);
+	a->status = answer->status;
 	text_reset(a->body);
-	text_bytes(a->body, body, len);
+	text_bytes(a->body, answer->body, answer->len);
 }
 
 int ask_get(struct asker *a, const char *target, struct text *body)
 {
-	static const struct http1_limits limits = {.head_max = HEAD_MAX, .body_max = HEAD_MAX};
-	struct http1                     http1 = {.limits = &limits};
-	struct asked                     asked = {.http1 = &http1, .whole = true};
-	struct text                      bytes = {0};
-	struct pollfd                    ready = {loop_fd(a->all.loop), POLLIN, 0};
+	static const struct handle_calls calls = {.answer = answer_take};
+	struct asked  asked = {.from = {&calls, a, 0}, .method = "GET", .target = mem_copy(target), .whole = true};
+	struct pollfd ready = {loop_fd(a->all.loop), POLLIN, 0};
 
-	text_format(&bytes, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", target);
-	(void)http1_read(&http1, bytes.data, bytes.len);
-	assert(http1.state == HTTP1_DONE);
-	asked.bytes = bytes.data;
-	asked.method = bytes.data + http1.method.at;
-	asked.target = bytes.data + http1.target.at;
-	bytes.data[http1.method.end] = bytes.data[http1.target.end] = '\0';
 	a->status = 0;
 	a->body = body;
 	route_dispatch(request_new(&a->all, &asked));
 	while (a->status == 0) {
-		engine_wake(a->all.engine);
+		engine_wake(a->common.engine);
 		poll(&ready, 1, POLL_MS);
 		loop_run(a->all.loop);
 		requests_tick(&a->all); /* a call that takes too long is given up */
 	}
-	text_fini(&bytes);
+	free(asked.target);
 	return a->status;
 }
 
@@ -80,15 +76,15 @@ int ask_run(int (*act)(struct asker *a, void *arg), void *arg)
 
 	if (status != EXIT_DONE)
 		return status;
-	a.all = (struct requests){.engine = engine_open(&(struct engine_options){.source = database.source}),
-	                          .loop = loop_new(),
-	                          .ops_bytes_max = SIZE_MAX,
-	                          .taken = answer_take,
-	                          .taken_arg = &a};
+	a.common = (struct common){.engine = engine_open(&(struct engine_options){.source = database.source}),
+	                           .loops = &a.all,
+	                           .counts = counts_new()};
+	a.all = (struct requests){.common = &a.common, .loop = loop_new(), .ops_bytes_max = SIZE_MAX};
 	status = act(&a, arg);
-	engine_close(a.all.engine);
+	engine_close(a.common.engine);
 	loop_run(a.all.loop);
 	loop_free(a.all.loop);
 	requests_fini(&a.all);
+	counts_free(a.common.counts);
 	return database_close(&database, status);
 }

@@ -85,6 +85,7 @@ static void line_end(struct csv *x)
 {
 	size_t head = x->line.len - x->tail;
 
+	assert(x->tail <= x->line.len);
 	if (x->line.len > 0) {
 		fwrite(x->line.data, 1, head, stdout);
 		for (unsigned i = 0; i < x->table->units; i++)

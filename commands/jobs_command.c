@@ -34,6 +34,7 @@ static void job_print(const struct job_state *j, const struct job_workers *worke
 {
 	struct text line = {0};
 
+	assert(j->job > NO_JOB_NAME && j->job < JOB_NAMES);
 	text_format(&line, "%-8s %-7s ready %lld  open %lld", job_word(j->job), j->paused ? "paused" : "runs",
 	            (long long)j->ready, (long long)j->open);
 	if (j->since != TIME_NONE) {

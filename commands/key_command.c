@@ -56,6 +56,7 @@ static void key_make(const char *name, unsigned roles, struct text *key, struct 
 
 	random_bytes(random, sizeof(random));
 	text_hex(key, random, sizeof(random));
+	assert(key->len == 2 * KEY_BYTES);
 	key_digest(digest, key->data, key->len);
 	text_format(line, "%s ", name);
 	roles_write(line, roles);

@@ -275,6 +275,7 @@ static void work_close(struct serve *s)
 	pthread_t      thread;
 	bool           guarded;
 
+	assert(s->engine);
 	stop_init(&closing.closed);
 	guarded = pthread_create(&thread, NULL, end_anyway, &closing) == 0; /* else a hung database delays the end */
 	jobs_close(s->jobs);

@@ -10,7 +10,6 @@ const PAGES = [
   {name: 'orders', also: ['order'], title: 'Orders', module: './orders.js'},
   {name: 'jobs', title: 'Jobs', module: './jobs.js'},
   {name: 'events', also: ['webhook'], title: 'Events', module: './events.js'},
-  {name: 'contract', title: 'Contract', module: './contract.js'},
 ]
 const byName = Object.fromEntries(PAGES.flatMap(p => [p.name, ...(p.also ?? [])].map(name => [name, p])))
 const main = document.getElementById('main')
@@ -135,11 +134,24 @@ export async function go() {
   }
 }
 
+/* The contract as the service has it. A link sends no key. With a key the console asks for the file, and saves it. */
+const CONTRACT = 'openapi.yaml'
+async function contract(event) {
+  if (!session.key()) return
+  event.preventDefault()
+  const result = await get('/' + CONTRACT, {text: true})
+  heard(result)
+  if (!result.ok) return
+  const file = URL.createObjectURL(new Blob([result.data], {type: 'application/yaml'}))
+  h('a', {href: file, download: CONTRACT}).click()
+  URL.revokeObjectURL(file)
+}
+
 const nav = document.getElementById('nav')
 function navigation() {
-  nav.replaceChildren(
-    ...PAGES.filter(p => !p.hidden).map(p => h('a', {href: '#/' + p.name, 'data-page': p.name}, p.title)),
-  )
+  const link = h('a', {href: '../' + CONTRACT, download: CONTRACT}, 'Contract')
+  link.addEventListener('click', contract)
+  nav.replaceChildren(...PAGES.map(p => h('a', {href: '#/' + p.name, 'data-page': p.name}, p.title)), link)
 }
 
 /* ---- the key */

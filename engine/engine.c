@@ -22,6 +22,7 @@ struct engine *engine_open(const struct engine_options *options)
 {
 	struct engine *e = mem_alloc(sizeof(*e));
 
+	assert(options->lanes <= 64);
 	shared_init(&e->shared, options->source);
 	past_watch(e->shared.source, e->shared.catalogue);
 	e->lanes_count = options->lanes;

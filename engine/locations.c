@@ -108,6 +108,7 @@ bool locations_add(struct locations *l, const struct location *list, size_t coun
 		l->by_id[l->count] = l->by_code[l->count] = entry;
 		l->count++;
 	}
+	assert(l->count <= l->max && l->count <= l->all_count);
 	if (l->count > known) {
 		qsort(l->by_id, l->count, sizeof(*l->by_id), id_order);
 		qsort(l->by_code, l->count, sizeof(*l->by_code), code_order);

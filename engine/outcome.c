@@ -12,6 +12,7 @@ static const struct {
 
 const char *outcome_code(enum outcome o)
 {
+	assert(o < OUTCOMES);
 	return outcomes[o].code;
 }
 

@@ -2,7 +2,7 @@
 #ifndef OUTCOME_H
 #define OUTCOME_H
 
-#include <stdbool.h>
+#include "engine/base/base.h"
 
 enum outcome {
 #define X(name, code, class, detail) name,

@@ -4,6 +4,7 @@
 
 void shared_init(struct shared *s, struct source *source)
 {
+	assert(source && !s->catalogue);
 	s->source = source;
 	s->catalogue = catalogue_new();
 	clock_cond_init(&s->connects);

@@ -22,6 +22,7 @@ void sku_details_fini(struct sku_details *d)
 static void detail_add(struct sku_details *d, struct sku_detail detail)
 {
 	d->list = mem_reach(d->list, d->count, &d->max, sizeof(*d->list));
+	assert(d->count < d->max);
 	d->list[d->count++] = detail;
 }
 

@@ -94,6 +94,7 @@ static enum db_result kick(struct db *db, const struct reservation_reader *in, u
 			event_entered(&changes, &head, in->list[i], CONFIRMED);
 			buried[count++] = in->list[i];
 		}
+	assert(count <= in->count);
 	if (count > 0) {
 		txn_begin(&t, db);
 		txn_enter(&t, reservations_as_read(&rows, buried, count), true);

@@ -50,6 +50,7 @@ enum db_result location_list(struct db *db, const char *after, struct location_r
 	enum db_result result = db_ask(db, LOCATION_LIST, &(struct fill){.after_code = after, .limit = (int64_t)max},
 	                               location_read, &in);
 
+	assert(in.count <= max);
 	*count = in.count;
 	return result;
 }

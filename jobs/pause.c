@@ -12,6 +12,7 @@ static const char *const words[JOB_NAMES] = {"", "settle", "expire", "deliver"};
 
 const char *job_word(enum job_name j)
 {
+	assert(j < JOB_NAMES);
 	return words[j];
 }
 

@@ -247,6 +247,7 @@ struct worker *worker_start(const struct work *work, unsigned number)
 	                            .stale_s = work->stale_s,
 	                            .attempts_max = work->attempts_max,
 	                            .dry = work->dry};
+	assert(work->source);
 	w->db = db_new(work->source);
 	w->since_ms = clock_ms();
 	worker_name(w, number);

@@ -34,7 +34,7 @@ static void *call_new(struct request *r)
 {
 	struct buried_call *call = mem_alloc(sizeof(*call));
 
-	call->kicks.by = r->key ? r->key->line.key_id : 0;
+	call->kicks.by = r->key ? r->key->key_id : 0;
 	return call;
 }
 
@@ -96,6 +96,7 @@ static void groups_write(struct json_writer *w, void *arg)
 
 	for (size_t i = 0; i < count; i++)
 		other -= p->groups[i].orders;
+	assert(other >= 0);
 	if (p->orders == BURIED_WALK)
 		place_write(cursor, &p->after);
 	page_write(w, p->groups, count, sizeof(*p->groups), group_write, cursor);

@@ -11,6 +11,7 @@ static void answer(struct request *r)
 	enum outcome     outcome = request_outcome(r, 0);
 	const char      *field = NULL;
 
+	assert(call->kind);
 	if (outcome == OUTCOME_OK) { /* otherwise the work may be under way still */
 		outcome = call->outcome;
 		field = call->field;

@@ -30,6 +30,7 @@ void kin_write(struct json_writer *w, const struct op *op)
 	const struct kin *kin = op->kin;
 	int64_t           next = next_attempt(op->reservation);
 
+	assert(!kin || kin->parts_count <= KIN_MAX);
 	if (next != TIME_NONE)
 		json_put_time(w, "next_attempt_at", next);
 	if (op->reservation->replaces)

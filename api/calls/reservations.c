@@ -321,7 +321,7 @@ static int64_t read_waits_since(struct json_reader *in)
 /* May the key give a position in the queue? */
 static bool may_give(const struct request *r)
 {
-	return !r->key || r->key->line.roles & ADMINS;
+	return !r->key || r->roles & ADMINS;
 }
 
 /* The object of one reservation. NULL after a fault. */
@@ -452,12 +452,12 @@ static void malformed_keep(struct request *r, size_t i, const struct malformed *
 {
 	struct malformed *malformed;
 
+	assert(i < r->ops_count);
 	if (!r->more)
 		r->more = mem_alloc(r->ops_count * sizeof(*malformed));
 	malformed = r->more;
 	malformed[i] = *m;
-	metrics_refused(&r->all->metrics, m->why);
-	r->all->metrics.orders_refused[m->why]++;
+	metrics_malformed(&r->all->metrics, m->why);
 }
 
 /* Fills r->ops[i], unless the item is malformed. */

@@ -57,7 +57,7 @@ static void *call_new(struct request *r)
 	}
 	call = mem_alloc(sizeof(*call));
 	call->task_id = strtoull(r->param[0], NULL, 10);
-	call->answer.by = r->key ? r->key->line.key_id : 0;
+	call->answer.by = r->key ? r->key->key_id : 0;
 	return call;
 }
 

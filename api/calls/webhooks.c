@@ -59,7 +59,7 @@ static void *call_new(struct request *r)
 {
 	struct webhook_call *call = mem_alloc(sizeof(*call));
 
-	call->options = r->all->webhooks;
+	call->options = r->all->common->webhooks;
 	strcpy(call->webhook_id, r->param[0]);
 	return call;
 }

@@ -1,6 +1,7 @@
 /* connection.c - see connection.h. Every connection is in the list of its state, the longest in it first, so a tick
  * looks only at the heads of the lists. The pool of all connections is made at the start. */
 #include "api/http/connection.h"
+#include "api/http/http1.h"
 #include "api/http/listen.h"
 #include "api/http/stream.h"
 #include "engine/base/clock.h"
@@ -9,6 +10,7 @@
 
 #include <event2/event.h>
 #include <netdb.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +56,7 @@ struct connection {
 	size_t   unsent;            /* bytes of the answer when its time began */
 	size_t   moved;             /* bytes of a request since its time began */
 	bool     last;              /* the connection ends with the answer */
+	bool     is_10;             /* the request came in HTTP/1.0 */
 	bool     tcp;               /* the client came by an address, not by a unix socket */
 	bool     serving;           /* requests are being taken out of the bytes that came */
 	void (*left)(void *arg);    /* called when the client leaves before the answer; may be NULL */
@@ -62,7 +65,7 @@ struct connection {
 
 struct connections {
 	struct connection_options options;
-	struct event_base        *base;
+	struct streams            streams;
 	struct listenings        *listen;    /* NULL: no more will come */
 	struct event             *attention; /* runs work that cannot be done at the place that finds it needed */
 	struct connection        *pool;
@@ -72,9 +75,11 @@ struct connections {
 	size_t                    bytes;    /* bytes held and unsent, over all connections */
 	int                       in_a_row; /* clients accepted since accept_on */
 	bool                      full;     /* no client is accepted before a place is free */
+	bool                      ending;   /* connections_last was called */
+	struct text               head;     /* of the answer that is being sent */
 	void (*emptied)(void *arg);         /* called when no client is left, after connections_last; may be NULL */
-	void   *emptied_arg;
-	int64_t cut;
+	void           *emptied_arg;
+	_Atomic int64_t open, cut; /* for connections_metrics: changed by the loop, read by any thread */
 };
 
 static struct connection *connection_cast(void *arg)
@@ -138,8 +143,15 @@ static void hold(struct connection *c, size_t held, size_t unsent)
 
 /* ---- the end of a connection */
 
+/* One thread counts, so nothing comes between the two. */
+static void tally(_Atomic int64_t *to, int64_t n)
+{
+	atomic_store_explicit(to, atomic_load_explicit(to, memory_order_relaxed) + n, memory_order_relaxed);
+}
+
 static void end(struct connection *c)
 {
+	tally(&c->all->open, -1);
 	if (c->left)
 		c->left(c->left_arg);
 	hold(c, 0, 0);
@@ -153,7 +165,7 @@ static void end(struct connection *c)
 
 static void cut(struct connection *c)
 {
-	c->all->cut++;
+	tally(&c->all->cut, 1);
 	end(c);
 }
 
@@ -173,48 +185,61 @@ static void part(struct connection *c)
 
 /* ---- requests */
 
-static struct handle handle_new(struct connection *c)
+static const struct handle_calls handle_calls;
+
+/* The request is handed out. `last`: the connection ends with its answer. */
+static struct handle handle_new(struct connection *c, bool last)
 {
 	c->moved = 0;
 	c->generation++;
+	c->last = last;
+	c->is_10 = c->http1.is_10;
 	move(c, WAITING);
-	return (struct handle){c, c->generation};
+	return (struct handle){&handle_calls, c, c->generation};
 }
 
 static void refuse(struct connection *c, int status, const char *detail)
 {
+	struct handle from;
+
 	text_fini(&c->kept);
 	hold(c, 0, 0);
-	c->all->options.refused(c->all->options.arg, handle_new(c), status, detail);
+	from = handle_new(c, true);
+	c->all->options.refused(c->all->options.arg, &from, status, detail);
 }
 
 static void http1_begin(struct connection *c)
 {
-	c->limits = c->all->options.http1;
+	c->limits = (struct http1_limits){c->all->options.head_max, c->all->options.body_max};
 	c->http1 = (struct http1){.limits = &c->limits};
 	c->read = 0;
 	c->heard = false;
 	c->known = NULL;
 }
 
-/* The request that begins at `bytes`, as far as it has come. */
-static struct asked asked_of(struct connection *c, char *bytes)
+/* Finds the parts of the request that begins at `bytes`, as far as it has come. */
+static void asked_find(struct connection *c, char *bytes, struct asked *to)
 {
-	struct asked asked = {.http1 = &c->http1, .bytes = bytes, .tcp = c->tcp, .known = c->known};
+	const struct http1 *f = &c->http1;
 
-	asked.whole = c->http1.state == HTTP1_DONE;
-	asked.last = http1_is_last(&c->http1) || !asked.whole;
-	asked.method = bytes + c->http1.method.at;
-	asked.target = bytes + c->http1.target.at;
-	bytes[c->http1.method.end] = bytes[c->http1.target.end] = '\0';
-	return asked;
+	*to = (struct asked){.method = bytes + f->method.at,
+	                     .target = bytes + f->target.at,
+	                     .length = f->length,
+	                     .tcp = c->tcp,
+	                     .whole = f->state == HTTP1_DONE,
+	                     .known = c->known};
+	bytes[f->method.end] = bytes[f->target.end] = '\0';
+	http1_headers(f, bytes, to->headers);
+	if (to->whole)
+		to->body = http1_body(f, bytes, &to->body_len);
 }
 
 static void ask(struct connection *c, char *bytes)
 {
-	struct asked asked = asked_of(c, bytes);
+	struct asked asked;
 
-	asked.from = handle_new(c);
+	asked_find(c, bytes, &asked);
+	asked.from = handle_new(c, !asked.whole || http1_is_last(&c->http1));
 	c->all->options.asked(c->all->options.arg, &asked);
 	http1_begin(c);
 }
@@ -227,7 +252,7 @@ static bool is_taken(struct connection *c, char *bytes)
 
 	if (c->heard || c->http1.body_at == 0)
 		return true;
-	asked = asked_of(c, bytes);
+	asked_find(c, bytes, &asked);
 	c->limits.body_max = c->all->options.heard(c->all->options.arg, &asked);
 	c->heard = true;
 	c->known = asked.known;
@@ -237,8 +262,8 @@ static bool is_taken(struct connection *c, char *bytes)
 /* A client may wait for this line before it sends the body (RFC 9110, 10.1.1), but not once some of the body came. */
 static void continue_send(struct connection *c)
 {
-	static char  line[] = "HTTP/1.1 100 Continue\r\n\r\n";
-	struct iovec part = {line, strlen(line)};
+	static const char line[] = "HTTP/1.1 100 Continue\r\n\r\n";
+	struct iovec      part = {(char *)line, strlen(line)};
 
 	if (!c->http1.continues || c->http1.body > 0)
 		return;
@@ -360,23 +385,23 @@ static void taken(void *arg)
 		serve_kept(c);
 }
 
-void connection_watch(struct handle from, void (*left)(void *arg), void *arg)
+static void watch(const struct handle *from, void (*left)(void *arg), void *arg)
 {
-	struct connection *c = from.connection;
+	struct connection *c = connection_cast(from->place);
 
-	if (c->generation != from.generation)
+	if (c->generation != from->number)
 		return;
 	c->left = left;
 	c->left_arg = arg;
 	stream_heed(&c->stream);
 }
 
-void connection_client(struct handle from, char *to, size_t size)
+static void client_tell(const struct handle *from, char *to, size_t size)
 {
 	struct sockaddr_storage peer = {.ss_family = AF_UNSPEC};
 	socklen_t               len = sizeof(peer);
-	struct connection      *c = from.connection;
-	bool                    here = c->generation == from.generation;
+	struct connection      *c = connection_cast(from->place);
+	bool                    here = c->generation == from->number;
 
 	if (here && !c->tcp)
 		snprintf(to, size, "unix");
@@ -385,20 +410,27 @@ void connection_client(struct handle from, char *to, size_t size)
 		snprintf(to, size, "-");
 }
 
-void connection_answer(struct handle to, const struct iovec *parts, int count, bool last)
+static void answer_send(const struct handle *to, const struct reply *answer)
 {
-	struct connection *c = to.connection;
+	struct connection *c = connection_cast(to->place);
+	struct text       *head = &c->all->head;
+	struct iovec       parts[2];
 
-	if (c->generation != to.generation)
+	if (c->generation != to->number)
 		return;
 	assert(c->state == WAITING);
-	c->last = last;
+	c->last |= answer->last || c->all->ending;
+	http1_answer(head, answer, c->last ? "close" : c->is_10 ? "keep-alive" : NULL);
+	parts[0] = (struct iovec){head->data, head->len};
+	parts[1] = (struct iovec){(void *)answer->body, answer->bare ? 0 : answer->len};
 	move(c, WRITING);
-	if (stream_send(&c->stream, parts, count))
+	if (stream_send(&c->stream, parts, LENGTH(parts)))
 		taken(c);
 	else
 		hold(c, c->held, stream_unsent(&c->stream));
 }
+
+static const struct handle_calls handle_calls = {answer_send, watch, client_tell};
 
 /* ---- deadlines and room */
 
@@ -457,6 +489,7 @@ void connections_last(struct connections *cs, void (*emptied)(void *arg), void *
 	if (cs->listen)
 		listen_stop(cs->listen);
 	cs->listen = NULL;
+	cs->ending = true;
 	cs->emptied = emptied;
 	cs->emptied_arg = arg;
 	event_active(cs->attention, 0, 0);
@@ -495,16 +528,16 @@ static void make_memory(struct connections *cs)
 
 static void accepted(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *address, int len, void *arg)
 {
-	static const struct stream_calls calls = {came, taken, ended};
-	struct connections              *cs = arg;
-	struct connection               *c = cs->oldest[FREE];
+	struct connections *cs = arg;
+	struct connection  *c = cs->oldest[FREE];
 
 	(void)listener, (void)len;
 	assert(c);
 	c->tcp = address->sa_family != AF_UNIX;
-	stream_open(&c->stream, cs->base, fd, cs->options.tls, &calls, c);
+	stream_open(&c->stream, &cs->streams, fd, c);
 	http1_begin(c);
 	c->moved = 0;
+	tally(&cs->open, 1);
 	move(c, FRESH);
 	cs->full = !cs->oldest[FREE] && !make_room(cs);
 	if (++cs->in_a_row < IN_A_ROW && !cs->full)
@@ -546,7 +579,9 @@ struct connections *connections_open(struct event_base *base, struct listenings 
 	struct connections *cs = mem_alloc(sizeof(*cs));
 
 	cs->options = *options;
-	cs->base = base;
+	cs->streams.base = base;
+	cs->streams.tls = options->tls;
+	cs->streams.calls = (struct stream_calls){came, taken, ended};
 	cs->listen = listen;
 	cs->attention = event_new(base, -1, EV_PERSIST, attend, cs);
 	limits_fit(cs);
@@ -568,6 +603,7 @@ void connections_free(struct connections *cs)
 		if (cs->pool[i].state != FREE)
 			end(&cs->pool[i]);
 	event_free(cs->attention);
+	text_fini(&cs->head);
 	free(cs->pool);
 	free(cs);
 }
@@ -579,9 +615,5 @@ size_t connections_moving(const struct connections *cs)
 
 struct connection_metrics connections_metrics(const struct connections *cs)
 {
-	size_t open = 0;
-
-	for (enum connection_state state = 0; state < FREE; state++)
-		open += cs->count[state];
-	return (struct connection_metrics){(int64_t)open, cs->cut};
+	return (struct connection_metrics){cs->open, cs->cut};
 }

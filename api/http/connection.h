@@ -8,39 +8,19 @@
  *                                                     └─▶ LEAVING: the last answer was given; further bytes are
  *                                                         thrown away until the client has closed, too
  *
- * An unclear request (http1.h) is refused, and its connection ends. A request that its head already rules out is
- * refused before its body is taken. While a request waits for its answer the connection reads nothing, so a client that
- * sends on is held up by its own socket. One thread: the loop's. */
+ * The calls see none of it: they get a struct asked and answer its handle (message.h). An unclear request (http1.h) is
+ * refused, and its connection ends. A request that its head already rules out is refused before its body is taken.
+ * While a request waits for its answer the connection reads nothing, so a client that sends on is held up by its own
+ * socket. One thread: the loop's. */
 #ifndef CONNECTION_H
 #define CONNECTION_H
 
-#include "api/http/http1.h"
+#include "api/http/message.h"
 
 struct event_base;
-struct connection;
 struct connections;
-struct iovec;
 struct listenings;
 struct tls;
-
-/* The address of an answer: a place of the pool and its request. An answer to a client that has gone goes nowhere, even
- * when another connection has the place. */
-struct handle {
-	struct connection *connection;
-	uint64_t           generation;
-};
-
-/* A request that has come whole, or the head of one. All of it lives until the request is answered or the callee
- * returns, and may be written over; the values of headers and the target are read again when the body has come. */
-struct asked {
-	struct handle       from; /* of a request that is answered */
-	const struct http1 *http1;
-	char               *bytes, *method, *target;
-	bool                last;  /* the connection ends with the answer */
-	bool                tcp;   /* the client came by an address, not by a unix socket */
-	bool                whole; /* the last byte has come */
-	void               *known; /* the finding of `heard`, for `asked`; owned by the callee */
-};
 
 /* Options, zero-initialised but for given ones; copied. */
 struct connection_options {
@@ -53,18 +33,19 @@ struct connection_options {
 	 * first byte. A MiB that gets through buys the same time again. */
 	int64_t request_ms;
 	int64_t idle_ms; /* between two requests */
-	/* Limits of a request: other bytes are refused. */
-	struct http1_limits http1;
-	struct tls         *tls; /* NULL: plain text */
+	/* Limits of a request: other bytes are refused. The head counts with its trailer, the body with the sizes and
+	 * ends of its chunks. */
+	uint64_t    head_max, body_max;
+	struct tls *tls; /* NULL: plain text */
 	/* The head of a request came, and a part of its body is still on its way. Returns how many bytes of body are
 	 * taken, with the sizes and ends of chunks; 0: the request is refused whatever the body says, so `asked` is
 	 * called without the body and has to answer at once, and the connection ends. */
 	uint64_t (*heard)(void *arg, struct asked *asked);
-	/* A request came. connection_answer answers it once, at once or later. */
+	/* A request came. Its handle answers it once, at once or later. */
 	void (*asked)(void *arg, const struct asked *asked);
 	/* Bytes came that are no request (400, 413, 417) or for which there is no room (503). The callee answers at
-	 * once, as the last answer on the connection. */
-	void (*refused)(void *arg, struct handle from, int status, const char *detail);
+	 * once, and the connection ends. */
+	void (*refused)(void *arg, const struct handle *from, int status, const char *detail);
 	/* The pool is full, and no connection is idle or slow. A waiting request may be answered now to make room. */
 	void (*crowded)(void *arg);
 	void *arg;
@@ -78,8 +59,8 @@ struct connections *connections_open(struct event_base *base, struct listenings 
 void                connections_free(struct connections *cs); /* closes all */
 /* Ten times a second: closes connections past their deadline, and accepts clients again where that was stopped. */
 void connections_tick(struct connections *cs);
-/* Stops listening: the sockets are closed. `emptied` is called in a later turn of the loop when no client is left (if
- * there is none, in the next turn); perhaps more than once. */
+/* Stops listening: the sockets are closed, and each answer is the last of its connection. `emptied` is called in a
+ * later turn of the loop when no client is left (if there is none, in the next turn); perhaps more than once. */
 void connections_last(struct connections *cs, void (*emptied)(void *arg), void *arg);
 /* The number of connections that are sending a request or being sent an answer: a drain waits for them. */
 size_t connections_moving(const struct connections *cs);
@@ -87,14 +68,6 @@ size_t connections_moving(const struct connections *cs);
 struct connection_metrics {
 	int64_t open, cut; /* open: connections now; cut: closed by us, for being slow, idle or too many */
 };
-struct connection_metrics connections_metrics(const struct connections *cs);
-
-/* `left` is called if the client leaves before its request is answered. The end of a client that has sent more after
- * the request is not noticed. */
-void connection_watch(struct handle from, void (*left)(void *arg), void *arg);
-/* The address of the client, without its port; "unix" where it came by a unix socket, "-" where it has gone. */
-void connection_client(struct handle from, char *to, size_t size);
-/* Sends an answer in `count` parts, which stay the caller's. `last`: the connection ends with it. */
-void connection_answer(struct handle to, const struct iovec *parts, int count, bool last);
+struct connection_metrics connections_metrics(const struct connections *cs); /* any thread */
 
 #endif

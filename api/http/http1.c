@@ -5,6 +5,7 @@
  *                                                  └─▶ CHUNK_SIZE ─▶ DATA CHUNK_CR CHUNK_LF ─▶ CHUNK_SIZE
  *                                                           └─ 0 ─▶ LINE (trailer) ────────┘ */
 #include "api/http/http1.h"
+#include "engine/base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@ static const struct {
 	size_t      len;
 } names[HEADERS] = {
 #define X(header, name) {name, sizeof(name) - 1},
-	HTTP1_HEADERS(X)
+	MESSAGE_HEADERS(X)
 #undef X
 };
 
@@ -203,8 +204,10 @@ static void name_ended(struct http1 *f)
 	while (f->header < HEADERS &&
 	       (f->word_len != names[f->header].len || strncasecmp(f->word, names[f->header].name, f->word_len) != 0))
 		f->header++;
-	if (f->header < HEADERS && f->counts[f->header]++ == 0)
+	if (f->header < HEADERS && f->counts[f->header]++ == 0) {
 		f->headers[f->header].at = here(f) + 1;
+		f->there |= 1U << f->header;
+	}
 	go(f, HTTP1_VALUE);
 }
 
@@ -373,18 +376,30 @@ size_t http1_read(struct http1 *f, const char *bytes, size_t len)
 
 /* ---- the finished request */
 
-const char *http1_header(const struct http1 *f, char *bytes, enum header header)
+static bool is_blank(char c)
 {
-	struct http1_span span = f->headers[header];
+	return c == ' ' || c == '\t';
+}
 
-	if (span.at == 0)
-		return NULL;
-	while (span.at < span.end && strchr(" \t", bytes[span.at]))
+static const char *value_of(char *bytes, struct http1_span span)
+{
+	while (span.at < span.end && is_blank(bytes[span.at]))
 		span.at++;
-	while (span.end > span.at && strchr(" \t", bytes[span.end - 1]))
+	while (span.end > span.at && is_blank(bytes[span.end - 1]))
 		span.end--;
 	bytes[span.end] = '\0';
 	return bytes + span.at;
+}
+
+void http1_headers(const struct http1 *f, char *bytes, const char *values[HEADERS])
+{
+	assert(f->body_at > 0);
+	memset(values, 0, HEADERS * sizeof(*values));
+	for (unsigned there = f->there; there; there &= there - 1) {
+		int h = __builtin_ctz(there);
+
+		values[h] = value_of(bytes, f->headers[h]);
+	}
 }
 
 /* The grammar of the body has been checked: sizes are hexadecimal, and the last is 0. */
@@ -412,4 +427,42 @@ char *http1_body(const struct http1 *f, char *bytes, size_t *len)
 bool http1_is_last(const struct http1 *f)
 {
 	return f->closes || (f->is_10 && !f->keeps);
+}
+
+/* ---- the answer */
+
+enum { STATUS_LINE = 16 }; /* bytes of it beside the reason */
+
+static char *field_write(char *at, const struct field *f)
+{
+	at = mempcpy(at, f->name, f->name_len);
+	at = mempcpy(at, ": ", 2);
+	at = mempcpy(at, f->value, f->value_len);
+	return mempcpy(at, "\r\n", 2);
+}
+
+/* The room is made once, as this is done for each answer. */
+void http1_answer(struct text *to, const struct reply *answer, const char *connection)
+{
+	struct field last = {"Connection", connection, strlen("Connection"), connection ? strlen(connection) : 0};
+	size_t       reason_len = strlen(answer->reason),
+	       room = STATUS_LINE + reason_len + last.name_len + last.value_len + 8;
+	char *at;
+
+	assert(answer->status >= 100 && answer->status <= 999);
+	for (size_t i = 0; i < answer->fields_count; i++)
+		room += answer->fields[i].name_len + answer->fields[i].value_len + 4;
+	to->len = 0;
+	at = mempcpy(text_room(to, room), "HTTP/1.1 ", 9);
+	*at++ = (char)('0' + answer->status / 100);
+	*at++ = (char)('0' + answer->status / 10 % 10);
+	*at++ = (char)('0' + answer->status % 10);
+	*at++ = ' ';
+	at = mempcpy(mempcpy(at, answer->reason, reason_len), "\r\n", 2);
+	for (size_t i = 0; i < answer->fields_count; i++)
+		at = field_write(at, &answer->fields[i]);
+	if (connection)
+		at = field_write(at, &last);
+	memcpy(at, "\r\n", 3); /* with its NUL */
+	to->len = (size_t)(at + 2 - to->data);
 }

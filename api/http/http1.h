@@ -1,5 +1,6 @@
-/* http1.h - a reader of HTTP/1.1: it finds the parts of a request and its end. Another reader of the same bytes, such
- * as a proxy in front of the service, must not see another request.
+/* http1.h - HTTP/1.1, private to api/http: a reader, which finds the parts of a request and its end, and the writer of
+ * an answer's head. Another reader of the same bytes, as a proxy in front of the service is, must not see another
+ * request.
  *
  * A struct http1 follows the bytes of one request as they come and holds them against the grammar of RFC 9112, without
  * the parts of the grammar that are there for old programs only: a bare LF, a folded header, a name with a space, two
@@ -8,7 +9,9 @@
 #ifndef HTTP1_H
 #define HTTP1_H
 
-#include "engine/base/base.h"
+#include "api/http/message.h"
+
+struct text;
 
 enum http1_fault { HTTP1_SOUND, HTTP1_MALFORMED, HTTP1_TOO_LONG, HTTP1_EXPECTATION };
 
@@ -27,28 +30,6 @@ enum http1_state {
 	HTTP1_CHUNK_CR,
 	HTTP1_CHUNK_LF,
 	HTTP1_DONE,
-};
-
-/* Headers that the service reads. */
-#define HTTP1_HEADERS(X)                          \
-	X(AUTHORIZATION, "Authorization")         \
-	X(CONNECTION, "Connection")               \
-	X(CONTENT_ENCODING, "Content-Encoding")   \
-	X(CONTENT_LENGTH, "Content-Length")       \
-	X(CONTENT_TYPE, "Content-Type")           \
-	X(EXPECT, "Expect")                       \
-	X(HOST, "Host")                           \
-	X(IF_NONE_MATCH, "If-None-Match")         \
-	X(ORIGIN, "Origin")                       \
-	X(SEC_FETCH_SITE, "Sec-Fetch-Site")       \
-	X(TRACEPARENT, "traceparent")             \
-	X(TRANSFER_ENCODING, "Transfer-Encoding") \
-	X(X_REQUEST_ID, "X-Request-Id")
-enum header {
-#define X(header, name) HEADER_##header,
-	HTTP1_HEADERS(X)
-#undef X
-		HEADERS
 };
 
 struct http1_limits {
@@ -73,6 +54,7 @@ struct http1 {
 	uint64_t                   length;                           /* value of Content-Length */
 	uint64_t                   left;            /* bytes of the body or of a chunk that are still to come */
 	unsigned                   counts[HEADERS]; /* number of headers of each name */
+	unsigned                   there;           /* a bit for each name that came */
 	int                        header;          /* the header of the value; HEADERS: another one */
 	bool                       is_10;           /* HTTP/1.0 */
 	bool                       closes, keeps;   /* Connection: close, keep-alive */
@@ -85,12 +67,15 @@ struct http1 {
 
 /* Reads on, up to the end of the request or to a fault. Returns how many bytes were taken. */
 size_t http1_read(struct http1 *f, const char *bytes, size_t len);
-/* The value of a header of a request that is done, without the space around it; NULL: there is none. `bytes`: the bytes
- * of the request; a NUL is written after the value. */
-const char *http1_header(const struct http1 *f, char *bytes, enum header header);
+/* Finds the headers of a request of which the head is done: the value of each, without the space around it; NULL: there
+ * is none. `bytes`: the bytes of the request; a NUL is written after each value. */
+void http1_headers(const struct http1 *f, char *bytes, const char *values[HEADERS]);
 /* The body of a request that is done, and its length. If it came in chunks they are put together in place: once. */
 char *http1_body(const struct http1 *f, char *bytes, size_t *len);
 /* Does the connection end with this request, as far as the client says (RFC 9112, 9.3)? */
 bool http1_is_last(const struct http1 *f);
+/* Writes the line of the status and the headers of an answer into `to`, which is emptied before. `connection`: the
+ * value of Connection; NULL: the answer has no such header. */
+void http1_answer(struct text *to, const struct reply *answer, const char *connection);
 
 #endif

@@ -13,12 +13,8 @@
 
 enum {
 	STREAM_MAGIC = 0x4874534d,
-	PIECE = 64 << 10,
 	TLS_AHEAD = 16 << 10, /* bytes read before they are wanted: a TLS record */
 };
-
-/* One buffer for all streams: its bytes are handed on before the next are read. */
-static char piece[PIECE];
 
 static struct stream *stream_cast(void *arg)
 {
@@ -51,11 +47,11 @@ static void plain_readable(evutil_socket_t fd, short what, void *arg)
 		s->watched = false;
 		return;
 	}
-	n = recv(fd, piece, sizeof(piece), 0);
+	n = recv(fd, s->all->piece, sizeof(s->all->piece), 0);
 	if (n > 0)
-		s->calls->came(s->arg, piece, (size_t)n);
+		s->all->calls.came(s->arg, s->all->piece, (size_t)n);
 	else if (n == 0 || (errno != EAGAIN && errno != EINTR))
-		s->calls->ended(s->arg);
+		s->all->calls.ended(s->arg);
 }
 
 static void unsent_free(struct stream *s)
@@ -77,11 +73,11 @@ static void plain_writable(evutil_socket_t fd, short what, void *arg)
 		return;
 	event_del(&s->writable);
 	if (n < 0) {
-		s->calls->ended(s->arg);
+		s->all->calls.ended(s->arg);
 		return;
 	}
 	unsent_free(s);
-	s->calls->taken(s->arg);
+	s->all->calls.taken(s->arg);
 }
 
 /* Keeps the bytes after the first `sent`, until the socket takes them. */
@@ -124,10 +120,12 @@ static void plain_begin(struct stream *s, struct event_base *base)
 static void tls_readable(struct bufferevent *bev, void *arg)
 {
 	struct stream *s = stream_cast(arg);
+	char          *piece = s->all->piece;
 	int            n;
 
-	while (s->open && s->wanted && (n = evbuffer_remove(bufferevent_get_input(bev), piece, sizeof(piece))) > 0)
-		s->calls->came(s->arg, piece, (size_t)n);
+	while (s->open && s->wanted &&
+	       (n = evbuffer_remove(bufferevent_get_input(bev), piece, sizeof(s->all->piece))) > 0)
+		s->all->calls.came(s->arg, piece, (size_t)n);
 }
 
 static void tls_writable(struct bufferevent *bev, void *arg)
@@ -135,7 +133,7 @@ static void tls_writable(struct bufferevent *bev, void *arg)
 	struct stream *s = stream_cast(arg);
 
 	(void)bev;
-	s->calls->taken(s->arg);
+	s->all->calls.taken(s->arg);
 }
 
 static void tls_event(struct bufferevent *bev, short what, void *arg)
@@ -144,7 +142,7 @@ static void tls_event(struct bufferevent *bev, short what, void *arg)
 
 	(void)bev;
 	if (what & (BEV_EVENT_EOF | BEV_EVENT_ERROR))
-		s->calls->ended(s->arg);
+		s->all->calls.ended(s->arg);
 }
 
 static void tls_want(struct stream *s)
@@ -175,14 +173,13 @@ static void tls_begin(struct stream *s, struct event_base *base, struct tls *tls
 
 /* ---- either */
 
-void stream_open(struct stream *s, struct event_base *base, int fd, struct tls *tls, const struct stream_calls *calls,
-                 void *arg)
+void stream_open(struct stream *s, struct streams *all, int fd, void *arg)
 {
-	*s = (struct stream){.magic = STREAM_MAGIC, .fd = fd, .open = true, .calls = calls, .arg = arg};
-	if (tls)
-		tls_begin(s, base, tls);
+	*s = (struct stream){.magic = STREAM_MAGIC, .fd = fd, .open = true, .all = all, .arg = arg};
+	if (all->tls)
+		tls_begin(s, all->base, all->tls);
 	else
-		plain_begin(s, base);
+		plain_begin(s, all->base);
 }
 
 void stream_close(struct stream *s)

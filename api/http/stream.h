@@ -1,8 +1,8 @@
 /* stream.h - the socket of a client, plain or TLS: bytes that come, and bytes that are to go.
  *
  * Most requests come in one piece and most answers fit the socket's buffer. So a plain socket is read into one piece of
- * memory that all share, and written to at once; nothing is kept, and epoll_ctl is not called again. TLS goes through
- * libevent's bufferevent. One thread: the loop's. */
+ * memory that all streams of a loop share, and written to at once; nothing is kept, and epoll_ctl is not called again.
+ * TLS goes through libevent's bufferevent. One thread: the loop's. */
 #ifndef STREAM_H
 #define STREAM_H
 
@@ -24,25 +24,32 @@ struct stream_calls {
 	void (*ended)(void *arg);
 };
 
-/* A stream, in the owner's memory; zero-initialised is closed. */
-struct stream {
-	unsigned                   magic;
-	int                        fd;
-	bool                       open;
-	bool                       wanted;  /* bytes may come */
-	bool                       watched; /* epoll looks for them */
-	bool                       heeded;  /* `ended` is called although no bytes are wanted */
-	struct bufferevent        *tls;     /* NULL: plain */
-	struct event               readable, writable;
-	struct text                unsent; /* bytes to go, from `sent` on */
-	size_t                     sent;
-	const struct stream_calls *calls;
-	void                      *arg;
+/* What the streams of a loop share. Zero-initialised but for the first three, which the owner sets. */
+struct streams {
+	struct event_base  *base;
+	struct tls         *tls; /* NULL: plain */
+	struct stream_calls calls;
+	char                piece[64 << 10]; /* bytes that came: they are handed on before the next are read */
 };
 
-/* Takes over a connected socket that does not block. Bytes are not wanted yet. `tls` NULL: plain. */
-void stream_open(struct stream *s, struct event_base *base, int fd, struct tls *tls, const struct stream_calls *calls,
-                 void *arg);
+/* A stream, in the owner's memory; zero-initialised is closed. */
+struct stream {
+	unsigned            magic;
+	int                 fd;
+	bool                open;
+	bool                wanted;  /* bytes may come */
+	bool                watched; /* epoll looks for them */
+	bool                heeded;  /* `ended` is called although no bytes are wanted */
+	struct bufferevent *tls;     /* NULL: plain */
+	struct event        readable, writable;
+	struct text         unsent; /* bytes to go, from `sent` on */
+	size_t              sent;
+	struct streams     *all;
+	void               *arg; /* of the calls */
+};
+
+/* Takes over a connected socket that does not block. Bytes are not wanted yet. */
+void stream_open(struct stream *s, struct streams *all, int fd, void *arg);
 void stream_close(struct stream *s); /* closes at once, whatever is unsent */
 void stream_want(struct stream *s, bool wanted);
 /* `ended` is called at the end although no bytes are wanted, until stream_want, unless unread bytes come before it. */

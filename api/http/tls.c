@@ -12,6 +12,7 @@
 #include <event2/event.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -23,8 +24,9 @@ enum { HANDSHAKE_S = 10 };
 static const char ciphers[] = "ECDHE+AESGCM:ECDHE+CHACHA20"; /* ciphers of TLS 1.2; all those of 1.3 are good */
 
 struct tls {
-	SSL_CTX *context;
-	char    *cert_file, *key_file;
+	pthread_mutex_t lock;
+	SSL_CTX        *context; /* under the lock */
+	char           *cert_file, *key_file;
 };
 
 /* ---- a connection */
@@ -43,13 +45,19 @@ static void deadline_free(void *ssl, void *deadline, CRYPTO_EX_DATA *data, int i
 		event_free(deadline);
 }
 
+static int deadline_place; /* made once */
+
+static void deadline_place_make(void)
+{
+	deadline_place = SSL_get_ex_new_index(0, NULL, NULL, NULL, deadline_free);
+}
+
 static int deadline_index(void)
 {
-	static int index = -1;
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	if (index < 0)
-		index = SSL_get_ex_new_index(0, NULL, NULL, NULL, deadline_free);
-	return index;
+	pthread_once(&once, deadline_place_make);
+	return deadline_place;
 }
 
 static void handshake_look(const SSL *ssl, int where, int code)
@@ -63,9 +71,19 @@ static void handshake_look(const SSL *ssl, int where, int code)
 	event_free(deadline);
 }
 
+static SSL *ssl_new(struct tls *t)
+{
+	SSL *ssl;
+
+	pthread_mutex_lock(&t->lock);
+	ssl = SSL_new(t->context);
+	pthread_mutex_unlock(&t->lock);
+	return ssl;
+}
+
 struct bufferevent *tls_bufferevent(struct event_base *base, int fd, struct tls *t)
 {
-	SSL                *ssl = SSL_new(t->context);
+	SSL                *ssl = ssl_new(t);
 	struct event       *deadline = event_new(base, -1, 0, handshake_late, ssl);
 	struct bufferevent *bev;
 
@@ -165,15 +183,18 @@ static bool files_read(SSL_CTX *context, const struct tls *t, char *why, size_t 
 
 static bool context_renew(struct tls *t, char *why, size_t why_size)
 {
-	SSL_CTX *context = context_new();
+	SSL_CTX *context = context_new(), *before;
 
 	if (!files_read(context, t, why, why_size)) {
 		SSL_CTX_free(context);
 		return false;
 	}
 	expiry_log(context, t->cert_file);
-	SSL_CTX_free(t->context);
+	pthread_mutex_lock(&t->lock);
+	before = t->context;
 	t->context = context;
+	pthread_mutex_unlock(&t->lock);
+	SSL_CTX_free(before);
 	return true;
 }
 
@@ -181,6 +202,7 @@ struct tls *tls_open(const char *cert_file, const char *key_file, char *why, siz
 {
 	struct tls *t = mem_alloc(sizeof(*t));
 
+	pthread_mutex_init(&t->lock, NULL);
 	t->cert_file = mem_copy(cert_file);
 	t->key_file = mem_copy(key_file);
 	if (context_renew(t, why, why_size))
@@ -205,5 +227,6 @@ void tls_close(struct tls *t)
 	SSL_CTX_free(t->context);
 	free(t->cert_file);
 	free(t->key_file);
+	pthread_mutex_destroy(&t->lock);
 	free(t);
 }

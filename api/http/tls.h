@@ -2,7 +2,8 @@
  * connections.
  *
  * TLS 1.2 and 1.3 with forward secrecy and authenticated ciphers, no renegotiation, no compression, no client
- * certificates; by ALPN only http/1.1 is spoken. A client has 10 s for its handshake. One thread: the loop's. */
+ * certificates; by ALPN only http/1.1 is spoken. A client has 10 s for its handshake. All loops share the certificate;
+ * a connection is its loop's. */
 #ifndef TLS_H
 #define TLS_H
 

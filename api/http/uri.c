@@ -43,10 +43,9 @@ bool host_is_known(const char *host, const char *names)
 	return is_address(host, len) || is_listed(host, len, "localhost") || (names && is_listed(host, len, names));
 }
 
-void target_split(char *target, char **path, char **query)
+void target_split(char *target, const char **path, char **query)
 {
 	static const char *const schemes[] = {"http://", "https://"};
-	static char              root[] = "/";
 
 	for (size_t i = 0; i < LENGTH(schemes); i++)
 		if (strncasecmp(target, schemes[i], strlen(schemes[i])) == 0) {
@@ -57,7 +56,7 @@ void target_split(char *target, char **path, char **query)
 	*query = strchr(target, '?');
 	if (*query)
 		*(*query)++ = '\0';
-	*path = *target ? target : root;
+	*path = *target ? target : "/";
 }
 
 bool path_fits(const char *pattern, const char *path, struct path_code codes[PATH_CODES])

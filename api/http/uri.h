@@ -9,7 +9,7 @@
 bool host_is_known(const char *host, const char *names);
 /* Takes the target of a request apart, in place: *path begins with a slash unless it can be no path of ours, *query is
  * NULL without a query. A target may name a host, as proxies get it (RFC 9112, 3.2.2): the host does not matter. */
-void target_split(char *target, char **path, char **query);
+void target_split(char *target, const char **path, char **query);
 enum { PATH_CODES = 2 }; /* number of codes that a path may name */
 struct path_code {
 	const char *at; /* in the path; NULL: the pattern has fewer codes */

@@ -91,6 +91,7 @@ void arrival_wait(struct request *r, void (*reply)(struct request *r, const stru
 	struct arrival_call *call = mem_alloc(sizeof(*call));
 	int64_t              due_us = clock_us() + ANSWER_MS * INT64_C(1000);
 
+	assert(r->ops_count == 1 && r->ops[0]->move.movement);
 	*call = (struct arrival_call){.booked = r->ops[0], .reply = reply, .until_ms = due_us / 1000 - TURN_MS};
 	if (due_us < r->due_us)
 		r->due_us = due_us;

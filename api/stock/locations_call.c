@@ -138,6 +138,7 @@ static void list_write(struct json_writer *w, void *arg)
 	size_t                      count = call->job.count - more;
 	char                        cursor[CURSOR_SIZE] = "";
 
+	assert(count <= call->job.limit);
 	if (more)
 		cursor_write_code(cursor, 'l', 0, call->list[count - 1].is.code);
 	page_write(w, call->list, count, sizeof(*call->list), location_write, cursor);

@@ -42,6 +42,7 @@ static void movement_retry(struct request *r, struct loss_call *call)
 {
 	struct op *movement = call->movement;
 
+	assert(movement && !call->more);
 	call->movement = NULL;
 	loss_pick_give(&call->pick, movement);
 	request_go_on(r, movement, call->answer);

@@ -55,6 +55,7 @@ static void barcodes_take(struct json_reader *in, struct sku_put *put)
 				json_refuse(in, "barcodes", "names a barcode twice");
 		put->barcodes_count = i + 1;
 	}
+	assert(put->barcodes_count <= BARCODES_MAX);
 }
 
 void sku_details_take(struct json_reader *in, struct sku_put *put)

@@ -424,7 +424,7 @@ static void sku_answer_request(struct request *r)
 /* Answers from memory, if the totals there are young enough for the caller. */
 static bool sku_from_memory(struct request *r, int64_t max_age_ms)
 {
-	struct catalogue *c = engine_catalogue(r->all->engine);
+	struct catalogue *c = engine_catalogue(r->all->common->engine);
 	struct sku       *sku = max_age_ms > 0 ? catalogue_sku(c, r->param[0]) : NULL;
 	struct total      totals[LOCATIONS_INLINE] UNZEROED;
 	size_t            count;

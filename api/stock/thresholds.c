@@ -142,6 +142,7 @@ static void list_write(struct json_writer *w, void *arg)
 	size_t                       count = call->job.count - more;
 	char                         cursor[CURSOR_SIZE] = "";
 
+	assert(count <= call->job.limit);
 	if (more)
 		cursor_write(cursor, 'h', filter_of(call), call->list[count - 1].location_id, 0, 0);
 	page_write(w, call->list, count, sizeof(*call->list), item_write, cursor);

@@ -105,6 +105,7 @@ static void list_write(struct json_writer *w, void *arg)
 	size_t                     count = call->job.count - more;
 	char                       cursor[CURSOR_SIZE] = "", code[POSITION_LEN + 1];
 
+	assert(count <= call->job.limit);
 	if (more) {
 		const struct queue_position *last = &call->list[count - 1].position;
 

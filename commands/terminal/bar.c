@@ -70,6 +70,7 @@ void bar_set(int64_t done)
 
 	if (!bar.word || !clock_due(&bar.due_ms, PAUSE_MS))
 		return;
+	assert(done >= 0 && bar.about >= 0);
 	if (done > bar.about)
 		bar.about = 0; /* the number was a guess, and too low */
 	share = bar.about > 0 ? done * 100 / bar.about : 0;

@@ -131,6 +131,7 @@ void terminal_enter(bool screen)
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT},
 			 crashes[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 
+	assert(picture.woken < 0); /* once */
 	picture.woken = wake_open(0);
 	picture.screen = screen && tcgetattr(STDIN_FILENO, &picture.before) == 0;
 	for (size_t i = 0; i < LENGTH(ends); i++)

@@ -81,6 +81,7 @@ void sha256(const void *data, size_t len, unsigned char digest[SHA256_BYTES])
 	EVP_MD_CTX *context;
 
 	pthread_once(&hash_once, hash_start);
+	assert(sha256_method);
 	context = pthread_getspecific(sha256_context);
 	if (!context) {
 		context = EVP_MD_CTX_new();

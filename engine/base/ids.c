@@ -14,6 +14,7 @@ uint64_t id_make(struct ids *ids)
 		ids->tick++;
 		ids->count = 0;
 	}
+	assert(ids->count < 512);
 	return (uint64_t)ids->tick << 19 | (ids->owner & 1023) << 9 | ids->count;
 }
 

@@ -51,6 +51,7 @@ void *mem_reach(void *list, size_t count, size_t *max, size_t size)
 {
 	if (count < *max)
 		return list;
+	assert(count == *max);
 	*max = *max ? *max * 2 : 16;
 	return mem_resize(list, *max * size);
 }

@@ -21,6 +21,7 @@ static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
 {
 	size_t d[LETTERS_MAX + 1][LETTERS_MAX + 1] UNZEROED;
 
+	assert(a_len <= LETTERS_MAX && b_len <= LETTERS_MAX);
 	for (size_t i = 0; i <= a_len; i++)
 		for (size_t k = 0; k <= b_len; k++) {
 			if (i == 0 || k == 0) {

@@ -37,6 +37,7 @@ enum db_result writer_enter(struct db *db, unsigned slot)
 	result = db_ask(db, WRITER_TAKE, &(struct fill){.slot = slot, .mark = mark}, writer_read, w);
 	if (result == DB_OK && !w->epoch)
 		result = db_answered_other(db, false);
+	assert(result != DB_OK || w->epoch > 0);
 	if (result == DB_OK)
 		w->mark = mark; /* not before it is committed: a mark that never was would look like another past */
 	return result;

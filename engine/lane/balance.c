@@ -46,6 +46,7 @@ static void balances_resize(struct lane *l, size_t balances_max, size_t map_size
 	free(h->map);
 	h->map = mem_alloc(map_size * sizeof(*h->map));
 	h->map_size = map_size;
+	assert(2 * balances_max <= map_size);
 	h->balances_max = balances_max;
 	l->batch.balances = mem_resize(l->batch.balances, balances_max * sizeof(*l->batch.balances));
 	l->batch.order = mem_resize(l->batch.order, balances_max * sizeof(*l->batch.order));

@@ -30,6 +30,7 @@ enum outcome locations_decide(struct op *op)
 	for (size_t i = 0; i < op->choices_count; i++) {
 		struct choice *choice = &op->choices[i];
 
+		assert(choice->count <= CHOICE_MAX);
 		choice->fault = false;
 		for (size_t k = 0; k < choice->count; k++)
 			choice->fault |= !line_is_for_sale(&op->lines[choice->line[k]]);

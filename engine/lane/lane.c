@@ -5,10 +5,7 @@
  * answer. Whatever goes wrong puts the operations back with what was learned, and the next round begins anew.
  *
  * Shared with other threads, and how: the queue (its own lock), the catalogue (its own lock), the metrics (atomic). The
- * order in which a transaction takes locks, everywhere: the lane's row; sums of promises by (sku, location); open
- * arrivals; existing reservations by id; rows of last counts; slot rows by (sku, location, slot); rows of customers by
- * (customer, sku); what came back; new reservations, lines and holds of keys; movements; rows of what is held back;
- * lines that wait. */
+ * order in which every transaction locks rows stands in docs/developer.md, `Locks in one order`. */
 #include "engine/lane/lane.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
@@ -611,6 +608,7 @@ void lane_close(struct lane *l)
 	pthread_join(l->thread, NULL);
 	queue_fini(&l->queue);
 	db_free(l->db);
+	assert(l->batch.count == 0);
 	intake_close(l);
 	balances_close(l);
 	reclaim_close(l);

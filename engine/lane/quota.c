@@ -78,6 +78,7 @@ static size_t group_end(const struct line *lines, size_t count, size_t from)
 {
 	size_t end = from + 1;
 
+	assert(from < count);
 	while (end < count && lines[end].sku == lines[from].sku)
 		end++;
 	return end;

@@ -24,6 +24,7 @@ enum outcome returned_decide(struct op *op)
 	const struct reservation *r = op->other;
 	enum outcome              out = OUTCOME_OK;
 
+	assert(r);
 	for (size_t i = 0, at = 0; i < op->lines_count;) {
 		struct line *line = &op->lines[i];
 		struct line  asked = sku_sum(op->lines, op->lines_count, line->sku_code, &i);

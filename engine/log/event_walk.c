@@ -16,6 +16,7 @@ struct event_walk *event_walk_new(struct db *db, void (*each)(void *arg, const s
 {
 	struct event_walk *w = mem_alloc(sizeof(*w));
 
+	assert(each);
 	*w = (struct event_walk){.db = db, .each = each, .arg = arg, .catalogue = catalogue_new()};
 	w->start.checks = true;
 	return w;

@@ -18,6 +18,7 @@ struct telling *telling_new(const struct feed_page *page)
 		event_json(&t->events, page->events[t->count]);
 		t->ends[t->count] = t->events.len;
 	}
+	assert(t->count <= page->count);
 	t->more = page->more || t->count < page->count;
 	t->cursor = t->count < page->count ? feed_cursor(page, t->count) : mem_copy(page->cursor);
 	return t;

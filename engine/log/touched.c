@@ -67,6 +67,7 @@ enum db_result touched_read(struct db *db, const char *after, const struct touch
 	struct feed_place place = {0};
 	enum db_result    result = DB_OK;
 
+	assert(ear->each);
 	*out = (struct touched){.batch = out->batch ? out->batch : BATCH_FIRST};
 	*outcome = BAD_CURSOR;
 	if (feed_start_read(after, &start)) {

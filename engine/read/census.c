@@ -182,6 +182,7 @@ enum db_result census_answer(struct db *db, struct catalogue *c, struct op *op)
 	struct census       *last = &counts[brief];
 
 	(void)c;
+	assert(op->kind == OP_COUNTS && last->counted_ms <= clock_boot_ms());
 	if (!is_young(last, op->census->age_max_ms)) {
 		last->counted_ms = 0;
 		if (!census_read(db, brief, last)) {

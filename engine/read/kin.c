@@ -47,6 +47,7 @@ static void part_read(void *arg, const struct db_row *row)
 {
 	struct kin *kin = arg;
 
+	assert(kin->parts_count <= KIN_MAX);
 	if (kin->parts_count < KIN_MAX)
 		code_read(kin->parts[kin->parts_count++], row, 0);
 }

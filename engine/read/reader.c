@@ -192,6 +192,7 @@ static void reader_unpark(struct reader *r)
 	*due = op->next;
 	while (answers[how].kind != op->kind)
 		how++;
+	assert(how < LENGTH(answers));
 	reader_answer(r, how, &op, 1);
 }
 

@@ -18,6 +18,7 @@ static void rows_raise(struct lane *l, const struct portions *p)
 		if (p->list[i].raised > 0)
 			values_row(&l->rows, V_TEXT(p->list[i].customer), V_INT(p->list[i].sku_id),
 			           V_INT(p->list[i].raised));
+	assert(l->rows.rows > 0);
 	txn_run(&l->txn, CUSTOMER_RAISE, &(struct fill){.rows = &l->rows});
 	txn_expect(&l->txn, 2 * l->rows.rows, TXN_BEYOND);
 }

@@ -68,6 +68,7 @@ static void line_lose(struct losses *losses, struct reservation *r, const struct
 {
 	int64_t left = loss->needed - loss->found, qty = line->qty < left ? line->qty : left;
 
+	assert(left > 0 && qty > 0);
 	loss->found += qty;
 	losses->lost = mem_reach(losses->lost, losses->lost_count, &losses->lost_max, sizeof(*losses->lost));
 	losses->lost[losses->lost_count++] = (struct relocation){

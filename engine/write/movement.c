@@ -67,6 +67,7 @@ void transfers_insert(struct lane *l)
 		for (size_t k = 0; op->writes && op_trait(op)->of_movement && k < op->move.transfers_count; k++) {
 			struct transfer *t = &op->move.transfers[k];
 
+			assert(t->from_line < op->lines_count && t->to_line < op->lines_count);
 			t->sku = op->lines[t->from_line].sku;
 			t->from = op->lines[t->from_line].location;
 			t->to = op->lines[t->to_line].location;

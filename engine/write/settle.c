@@ -65,6 +65,7 @@ void settlements_insert(struct lane *l)
 
 	if (!txn_goes_on(&l->txn))
 		return;
+	assert(l->batch.count > 0);
 	settlements = mem_alloc(l->batch.count * sizeof(*settlements));
 	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++) {

@@ -137,6 +137,7 @@ void splits_insert(struct lane *l)
 
 void split_parted(struct reservation *r, const struct op *op, enum reservation_state state, int64_t now)
 {
+	assert(op->other && op->new_id);
 	memset(r, 0, sizeof(*r));
 	r->reservation_id = op->new_id;
 	memcpy(r->order_id, op->id, sizeof(r->order_id));

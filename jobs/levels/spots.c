@@ -19,6 +19,7 @@ static struct spot *spot_find(struct spots *s, uint32_t sku_id, uint32_t locatio
 	uint64_t hash = ((uint64_t)location_id << 32 | sku_id) * UINT64_C(0x9e3779b97f4a7c15);
 	size_t   at = (hash >> 20) & (s->size - 1);
 
+	assert(s->count < s->size && (s->size & (s->size - 1)) == 0);
 	while (s->table[at].sku_id && (s->table[at].sku_id != sku_id || s->table[at].location_id != location_id))
 		at = (at + 1) & (s->size - 1);
 	return &s->table[at];

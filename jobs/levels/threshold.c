@@ -64,6 +64,7 @@ enum db_result threshold_list(struct db *db, const char *sku, int64_t after, str
 	*outcome = NO_SKU;
 	result = db_ask(db, THRESHOLD_LIST, &(struct fill){.code = sku, .after_id = after, .limit = (int64_t)max},
 	                list_read, &in);
+	assert(in.count <= max);
 	*count = in.count;
 	return result;
 }

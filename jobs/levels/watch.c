@@ -68,6 +68,7 @@ static int sku_order(const void *a, const void *b)
 
 static void skus_sort(struct skus *s)
 {
+	assert(s->sorted <= s->count);
 	if (s->count > s->sorted)
 		s->count = mem_join(s->list, s->count, sizeof(*s->list), sku_order, NULL);
 	s->sorted = s->count;

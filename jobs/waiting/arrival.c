@@ -134,6 +134,7 @@ static size_t group_count(const struct arrivals *all, size_t first)
 {
 	size_t end = first + 1;
 
+	assert(first < all->count);
 	while (end < all->count && all->list[end].movement_no == all->list[first].movement_no &&
 	       sku_id(all->list[end].sku) > sku_id(all->list[end - 1].sku) && !is_left_out(all, &all->list[end]))
 		end++;

@@ -95,6 +95,7 @@ enum db_result deferred_end(struct deferred *d, struct db *db, struct catalogue 
 	if (result == DB_AWAY || result == DB_UNKNOWN)
 		return result;
 	if (result == DB_OK && at) {
+		assert(d->count > 0);
 		*at = d->list[--d->count];
 	} else if (result != DB_OK) {
 		at = enter(d, g);

@@ -94,6 +94,7 @@ static void slots_take(struct shares *slots, int64_t given)
 	size_t kept = 0;
 
 	while (given > 0) {
+		assert(kept < slots->count);
 		struct share *s = &slots->list[kept++];
 
 		s->qty = s->qty < given ? s->qty : given;

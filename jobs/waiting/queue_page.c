@@ -63,6 +63,7 @@ enum db_result queue_page_read(struct db *db, const char *sku, const char *locat
 		                               .after_id = (int64_t)after->reservation_id,
 		                               .limit = (int64_t)max},
 		                order_read, &in);
+	assert(in.count <= max);
 	*count = in.count;
 	return result;
 }

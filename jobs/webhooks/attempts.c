@@ -12,6 +12,7 @@ static char **item(struct attempts *a, size_t i)
 
 static void oldest_free(struct attempts *a)
 {
+	assert(a->count > 0 && a->bytes > strlen(*item(a, 0)));
 	a->bytes -= strlen(*item(a, 0)) + 1;
 	free(*item(a, 0));
 	a->oldest = (a->oldest + 1) % ATTEMPTS;

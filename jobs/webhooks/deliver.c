@@ -422,6 +422,7 @@ static void posted_take(struct deliverer *d, int wait_ms)
 	size_t        count = sender_wait(d->sender, wait_ms, done, POSTED_MAX);
 	int64_t       now_ms = clock_ms();
 
+	assert(count == 0 || d->count > 0);
 	for (size_t i = 0; i < count; i++)
 		hook_sent(&done[i], ATTEMPTS_BYTES / d->count, now_ms);
 }

@@ -72,6 +72,7 @@ void ping_leave(struct ping *p)
 {
 	if (!p)
 		return;
+	assert(p->taken);
 	thread_join(p);
 	free(p->url);
 	text_fini(&p->body);

@@ -14,6 +14,7 @@ before a block says what its text cannot:
     <!-- test: stays -->              the same without waiting
     <!-- test: ends -->               stands alone: Ctrl-C in all those terminals
     <!-- test: file NAME -->          the block is saved as this file
+    <!-- test: locks -->              the table behind it names every step of a lane's transaction, in the lane's order
     <!-- test: tour FOLDER .. -->     the table behind it names every source of these folders, and nothing that is not there
 
 In the text, `holdfast COMMAND --flag` must be in the command's help, `make TARGET` in the Makefile, and a link must lead
@@ -22,6 +23,7 @@ somewhere. The folder holds links to the project's own and the program under tes
 """
 import argparse
 import ctypes
+import itertools
 import json
 import os
 import pathlib
@@ -41,6 +43,7 @@ from stage import free_port     # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROJECT = HERE.parents[1]
+LANE = PROJECT / 'engine' / 'lane' / 'lane.c'
 BLOCK_S, STAY_S, END_S, PR_SET_PDEATHSIG = 9 * PATIENCE_S, 6 * PATIENCE_S, 4 * PATIENCE_S, 1
 ENDED = (0, 2, 130, -signal.SIGINT)     # by itself; make, a shell and a program after Ctrl-C
 SOCKET = '/run/mysqld/mysqld.sock'
@@ -85,7 +88,7 @@ def read(document):
             fence, said = Block(number, row[3:].strip(), said), ''
         elif comment and comment[1] == 'ends':
             blocks.append(Block(number, None, 'ends'))
-        elif comment and comment[1].startswith('tour '):
+        elif comment and (comment[1].startswith('tour ') or comment[1] == 'locks'):
             prose.append((number, row))
         elif comment:
             said, behind = comment[1], None
@@ -150,9 +153,29 @@ def check_tours(prose):
     return wrong
 
 
+def table_behind(prose, mark):
+    """(line, rows) of the table behind this comment; (0, []): there is none."""
+    start = next((i for i, (_, row) in enumerate(prose) if row == f'<!-- test: {mark} -->'), None)
+    rows = [row for _, row in prose[start + 1:]] if start is not None else []
+    rows = list(itertools.dropwhile(lambda row: not row.startswith('|'), rows))
+    return (prose[start][0] if rows else 0), list(itertools.takewhile(lambda row: row.startswith('|'), rows))
+
+
+def check_locks(prose):
+    """(line, what is wrong) of the order of locks: lane.c has its steps in an order of its own."""
+    number, rows = table_behind(prose, 'locks')
+    steps = re.search(r'\bsteps\[\] = \{\n(.*?)^\};', LANE.read_text(encoding='utf-8'), re.M | re.S)[1]
+    wanted = re.findall(r', (\w+)\},$', steps, re.M)
+    named = [name for row in rows for name in re.findall(r'`(\w+)`', row.split('|')[2])]
+    told = [name for name in named if name in wanted]
+    if not rows or (wanted and told == wanted):
+        return []
+    return [(number, f'the steps of lane.c lock in another order: {" ".join(wanted)}')]
+
+
 def check_prose(document, program, prose, blocks):
     """(line, what is wrong) of the text, and of the commands that are not run."""
-    wrong, code = check_tours(prose), r'`((?:build/)?holdfast [^`]+|make [a-z][^`]*)`'
+    wrong, code = check_tours(prose) + check_locks(prose), r'`((?:build/)?holdfast [^`]+|make [a-z][^`]*)`'
     idle = [(block.line + i, f'`{row.removeprefix("sudo ")}`') for block in blocks if block.word == 'skip'
             for i, row in enumerate(block.rows, 1)]
     for number, row in prose + idle:

@@ -93,11 +93,12 @@ static void query_check(char *text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char *target = input_text(data, size), *path, *query;
+	char       *target = input_text(data, size), *query;
+	const char *path;
 
 	target_split(target, &path, &query);
 	path_check(path);
-	query_check(query ? query : path);
+	query_check(query ? query : target);
 	free(target);
 	return 0;
 }
