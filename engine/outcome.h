@@ -18,6 +18,7 @@ enum outcome_class {
 	IMPOSSIBLE,
 	ABSENT,
 	CONFLICT,
+	DEPENDENT,
 	GONE,
 	MALFORMED,
 	LIMITED,
