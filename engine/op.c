@@ -507,7 +507,7 @@ void op_seal(struct op *op, size_t *twins)
 }
 
 /* A confirmation is known by its time, which the order keeps when it is released. */
-bool op_was_done(const struct op *op)
+static bool op_was_done(const struct op *op)
 {
 	const struct reservation *r = op->found ? op->found : op->reservation;
 

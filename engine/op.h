@@ -395,9 +395,8 @@ static inline size_t op_unit(struct op *const *ops, size_t count)
 		size++;
 	return size;
 }
-/* True: what the item asks for was done before, whatever became of its order since. Also when it was answered. */
-bool op_was_done(const struct op *op);
-/* True: the items of an atomic call are granted: each of them, or all of them were done before. */
+/* True: the items of an atomic call are granted: each of them, or all of them were done before, whatever became of their
+ * orders since. Also when they are answered. */
 bool ops_granted(struct op *const *ops, size_t count);
 
 /* op_take: an operation is queued, then taken; a cancelled one is not taken any more. op_take and op_cancel return
