@@ -395,8 +395,8 @@ static inline size_t op_unit(struct op *const *ops, size_t count)
 		size++;
 	return size;
 }
-/* True: the items of an atomic call are granted: each of them, or all of them were done before, whatever became of their
- * orders since. Also when they are answered. */
+/* True: the items of an atomic call are granted: each of them, or all of them were done before, whatever became of
+ * their orders since. Also when they are answered. */
 bool ops_granted(struct op *const *ops, size_t count);
 
 /* op_take: an operation is queued, then taken; a cancelled one is not taken any more. op_take and op_cancel return

@@ -1,5 +1,7 @@
 /* test_atomic.c - calls on several orders with "atomic": true: all of their items are done, or none. What a refused
  * call tells and leaves behind, repeats, and that the lane takes, parks and answers the items as one. */
+#include "engine/base/clock.h"
+#include "tests/kit/patience.h"
 #include "tests/kit/proxy.h"
 #include "tests/lang/trap.h"
 
@@ -132,13 +134,13 @@ Test(atomic, one_malformed_item_refuses_the_call)
 	     "mark",
 	     BATCH "{'atomic':true,'reservations':[{'order_id':'R1','lines':[{'sku':'A','qty':1}]},"
 	     "{'order_id':'R2','lines':[{'sku':'A','qty':0}]}]}"
-	     "                                         -> 400 invalid_request field=reservations[1].lines[0].qty !results",
+	     " -> 400 invalid_request field=reservations[1].lines[0].qty !results",
 	     BATCH "{'reservations':[{'order_id':'R1','lines':[{'sku':'A','qty':1}],'x':1}],'atomic':true}"
-	     "                                         -> 400 invalid_request field=reservations[0].x",
+	     " -> 400 invalid_request field=reservations[0].x",
 	     BATCH "{'reservations':[1,{'order_id':'R1','lines':[{'sku':'A','qty':1}]}],'atomic':true}"
-	     "                                         -> 400 invalid_request field=reservations[0]",
+	     " -> 400 invalid_request field=reservations[0]",
 	     BATCH "{'reservations':[{'order_id':'R1','lines':[{'sku':'A','qty':1}]}],'atomic':1}"
-	     "                                         -> 400 invalid_request field=atomic",
+	     " -> 400 invalid_request field=atomic",
 	     BATCH "{'reservations':[],'atomic':true}  -> 400 invalid_request field=reservations",
 	     CONFIRMATIONS "{'order_ids':['R9',' R9'],'atomic':true} -> 400 invalid_request field=order_ids[1]",
 	     CONFIRMATIONS "{'order_ids':['R9'],'atomic':null}       -> 400 invalid_request field=atomic",
@@ -447,16 +449,17 @@ Test(atomic, parked_behind_a_strangers_lock)
 	           "reserve W A=1 B=1 C=1             -> 201");
 	trap_lock(SLOTS_OF("A"));
 	race = flow_race("4", "batch atomic P#-0 B=1 | P#-1 C=1 | P#-2 A=1 | P#-3 B=1");
-	usleep(2500000); /* longer than a lane waits */
-	for (int i = 0; i < 20; i++)
-		flow_step("reserve B%d B=1 -> 201", i);
-	flow_steps("get P0-0                          -> 404 unknown_order",
-	           "sku B                             -> available=979 reserved=21",
+	for (int64_t from = clock_ms(); trap_said_count("event=rows_locked") == 0;) {
+		cr_assert(!patience_is_over(from, PATIENCE_MS), "the lane does not wait");
+		usleep(10000);
+	}
+	flow_steps("reserve B1 B=1                    -> 201",
+	           "get P0-0                          -> 404 unknown_order",
 	           "sku C                             -> available=99 reserved=1");
 	trap_unlock();
 	trap_raced(race, "4x 200 results=4 results[0].status=201 results[3].status=201");
 	flow_steps("sku A                             -> available=95 reserved=5",
-	           "sku B                             -> available=971 reserved=29");
+	           "sku B                             -> available=990 reserved=10");
 	flow_end();
 }
 
