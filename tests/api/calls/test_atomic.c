@@ -261,7 +261,8 @@ Test(atomic, releases)
 	     "releases atomic R1 R3 R2 if=held         -> 409 not_all | 424 not_done | 409 confirmed order_id=R3"
 	     " | 424 not_done",
 	     "sku     A                                -> available=0 reserved=10",
-	     "releases atomic R1 R3 R0                 -> 409 not_all | 424 not_done | 424 not_done | 404 unknown_order",
+	     "releases atomic R1 R3 R0                 -> 409 not_all | 424 not_done | 424 not_done"
+	     " | 404 unknown_order",
 	     "releases atomic R2 R1 if=held            -> 200 released A=2 | 200 released A=1",
 	     "releases atomic R2 R1 if=held            -> 200 released replayed | 200 released replayed",
 	     "releases atomic R3 R1                    -> 200 released | 200 released replayed",
