@@ -297,7 +297,8 @@ Test(atomic, limits_of_customers)
 	     "receipt A +100 B +2                      -> 201",
 	     "limit   A 5                              -> 200",
 	     "batch atomic R1 A=3 customer=c | R2 A=3 customer=c | R3 A=2 customer=c | R4 A=5 customer=d ->"
-	     " 409 not_all | 424 not_done | 409 limit_reached A limit=5 has=3 requested=3 | 424 not_done | 424 not_done",
+	     " 409 not_all | 424 not_done | 409 limit_reached A limit=5 has=3 requested=3 | 424 not_done"
+	     " | 424 not_done",
 	     "has     A c                              -> has=0",
 	     "batch atomic R1 A=3 customer=c | R3 A=2 customer=c | R4 A=5 customer=d -> 201 | 201 | 201",
 	     "has     A c                              -> has=5",
@@ -405,7 +406,8 @@ Test(atomic, crowds_to_the_last_unit)
 	flow_steps("serve --lanes 2",
 	           "second --lanes 2 --slot 2",
 	           "receipt A +100 B +100 C +100      -> 201",
-	           "race 24*8 batch atomic P#-0 A=1 | P#-1 B=1 | P#-2 C=2 || batch atomic P#-0 C=2 | P#-1 B=1 | P#-2 A=1"
+	           "race 24*8 batch atomic P#-0 A=1 | P#-1 B=1 | P#-2 C=2"
+	           " || batch atomic P#-0 C=2 | P#-1 B=1 | P#-2 A=1"
 	           " || batch atomic P#-0 B=1 | P#-1 A=1 | P#-2 C=2 -> 50x 200 results=3 | 142x 409 not_all",
 	           "sku A                             -> available=50 reserved=50",
 	           "sku B                             -> available=50 reserved=50",
@@ -424,7 +426,8 @@ Test(atomic, changes_beside_single_ones)
 	flow_repeat("batch FIRST A=1", " | R# A=1", 64, " -> 201 | ...");
 	flow_steps("race 16*4 confirmations atomic R0 R1 R2 R3 || confirm R2 || confirmations atomic R3 R2 R1 R0"
 	           " || confirmations R1 R3"
-	           " -> *x 200 results=4 results[0].status=200 | 16x 200 results=2 | *x 200 confirmed | *x 200 confirmed replayed",
+	           " -> *x 200 results=4 results[0].status=200 | 16x 200 results=2 | *x 200 confirmed"
+	           " | *x 200 confirmed replayed",
 	           "race 16*4 releases atomic R10 R11 R12 R13 || releases atomic R13 R12 R11 R10 || release R12"
 	           " -> *x 200 results=4 results[0].status=200 | *x 200 released | *x 200 released replayed",
 	           /* one of the two has it whole */
