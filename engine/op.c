@@ -511,7 +511,7 @@ static bool op_was_done(const struct op *op)
 {
 	const struct reservation *r = op->found ? op->found : op->reservation;
 
-	if (op->outcome == OUTCOME_REPLAYED)
+	if (outcome_is_repeat(op->outcome))
 		return true;
 	return op->kind == OP_CONFIRM && op->outcome == IS_RELEASED && r && r->confirmed_at != TIME_NONE;
 }
@@ -521,7 +521,7 @@ bool ops_granted(struct op *const *ops, size_t count)
 	bool each = true, before = true;
 
 	for (size_t i = 0; i < count; i++) {
-		each &= ops[i]->outcome == OUTCOME_OK || ops[i]->outcome == OUTCOME_REPLAYED;
+		each &= ops[i]->outcome == OUTCOME_OK || outcome_is_repeat(ops[i]->outcome);
 		before &= op_was_done(ops[i]);
 	}
 	return each || before;

@@ -62,7 +62,7 @@ void group_judge(struct batch *b, struct op *const *ops, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		if (large)
 			ops[i]->outcome = TOO_LARGE;
-		else if (ops[i]->outcome == OUTCOME_OK || ops[i]->outcome == OUTCOME_REPLAYED)
+		else if (ops[i]->outcome == OUTCOME_OK || outcome_is_repeat(ops[i]->outcome))
 			ops[i]->outcome = NOT_DONE;
 		ops[i]->writes = false;
 	}

@@ -94,6 +94,11 @@ Test(atomic, repeats)
 	     "receipt A +2                             -> 201",
 	     "batch atomic R1 A=4 | R4 A=1 | R5 A=1    -> 200 held replayed | 201 held | 201 held",
 	     "batch atomic R1 A=4 | R4 A=1 | R5 A=1    -> 200 held replayed | 200 held replayed | 200 held replayed",
+	     /* what became of an order since does not matter */
+	     "release R1                               -> released",
+	     "batch atomic R1 A=4 | R4 A=1             -> 409 released replayed order_id=R1 | 200 held replayed",
+	     "batch atomic R1 A=4 | R6 A=4             -> 409 released replayed | 201 held",
+	     "batch atomic R1 A=4 | R7 A=1             -> 409 not_all | 424 not_done | 409 short",
 	     /* another content */
 	     "batch atomic R1 A=4 | R4 A=2 | R5 A=1    -> 409 not_all | 424 not_done | 422 order_id_reused order_id=R4"
 	     " | 424 not_done",

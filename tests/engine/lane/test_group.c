@@ -92,9 +92,9 @@ static const char *codes(const struct table *t)
 
 	for (size_t i = 0; i < t->batch.count; i++)
 		len += (size_t)snprintf(to + len, sizeof(to) - len, "%s%s", i ? " " : "",
-		                        t->ops[i]->outcome == OUTCOME_OK         ? "ok"
-		                        : t->ops[i]->outcome == OUTCOME_REPLAYED ? "done"
-		                                                                 : outcome_code(t->ops[i]->outcome));
+		                        t->ops[i]->outcome == OUTCOME_OK        ? "ok"
+		                        : outcome_is_repeat(t->ops[i]->outcome) ? "done"
+		                                                                : outcome_code(t->ops[i]->outcome));
 	return to;
 }
 
