@@ -422,8 +422,8 @@ void request_start_each(struct request *r, void (*answer)(struct request *r))
 		request_answer(r);
 }
 
-/* The request is past its deadline. Operations that have not begun are cancelled; the outcome of the others is unknown.
- * All of them come back later. */
+/* The request is past its deadline. Operations that have not begun are cancelled, those of an atomic call by the first
+ * of them; the outcome of the others is unknown. All of them come back later. */
 static void request_give_up(struct request *r)
 {
 	waiting_leave(r);
@@ -431,7 +431,9 @@ static void request_give_up(struct request *r)
 		struct op    *op = r->ops[i];
 		enum answerer by = op ? op_trait(op)->by : BY_READER;
 
-		if (op && !op->ended) /* a read has changed nothing */
+		if (op && op->atomic && i > 0)
+			op->given_up = r->ops[0]->given_up;
+		else if (op && !op->ended) /* a read has changed nothing */
 			op->given_up = op_cancel(op) || (by != BY_LANE && by != BY_BACKGROUND) ? DATABASE_AWAY
 			                                                                       : OUTCOME_UNKNOWN;
 	}
@@ -461,6 +463,7 @@ static const char *status_reason(int status)
 	               {415, "Unsupported Media Type"},
 	               {417, "Expectation Failed"},
 	               {422, "Unprocessable Content"},
+	               {424, "Failed Dependency"},
 	               {429, "Too Many Requests"},
 	               {503, "Service Unavailable"}};
 
@@ -601,9 +604,9 @@ void reply_invalid(struct request *r, const char *field, const char *detail)
 int outcome_status(enum outcome outcome)
 {
 	static const int by_class[] = {
-		[DONE] = 200,   [REPEATED] = 200,   [ENDED] = 409,   [STRANGER] = 401,
-		[DENIED] = 403, [IMPOSSIBLE] = 422, [ABSENT] = 404,  [CONFLICT] = 409,
-		[GONE] = 410,   [MALFORMED] = 400,  [LIMITED] = 429, [UNAVAILABLE] = 503,
+		[DONE] = 200,       [REPEATED] = 200, [ENDED] = 409,       [STRANGER] = 401,  [DENIED] = 403,
+		[IMPOSSIBLE] = 422, [ABSENT] = 404,   [CONFLICT] = 409,    [DEPENDENT] = 424, [GONE] = 410,
+		[MALFORMED] = 400,  [LIMITED] = 429,  [UNAVAILABLE] = 503,
 	};
 
 	return by_class[outcome_class(outcome)];

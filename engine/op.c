@@ -1,5 +1,6 @@
 /* op.c - see op.h. */
 #include "engine/op.h"
+#include "engine/base/clock.h"
 #include "engine/base/hash.h"
 #include "engine/base/memory.h"
 
@@ -503,6 +504,27 @@ void op_seal(struct op *op, size_t *twins)
 		transfers_seal(op);
 	op->exclusive = is_exclusive(op);
 	lines_hash(op);
+}
+
+/* A confirmation is known by its time, which the order keeps when it is released. */
+static bool op_was_done(const struct op *op)
+{
+	const struct reservation *r = op->found ? op->found : op->reservation;
+
+	if (outcome_is_repeat(op->outcome))
+		return true;
+	return op->kind == OP_CONFIRM && op->outcome == IS_RELEASED && r && r->confirmed_at != TIME_NONE;
+}
+
+bool ops_granted(struct op *const *ops, size_t count)
+{
+	bool each = true, before = true;
+
+	for (size_t i = 0; i < count; i++) {
+		each &= ops[i]->outcome == OUTCOME_OK || outcome_is_repeat(ops[i]->outcome);
+		before &= op_was_done(ops[i]);
+	}
+	return each || before;
 }
 
 enum reservation_state op_state(const struct op *op)

@@ -286,11 +286,12 @@ struct op {
 	struct op      *next;       /* the next operation of its list, whichever that is */
 	int64_t         arrived_ms; /* clock_ms */
 	uint64_t        id_hash;
-	_Atomic uint8_t stage;        /* see op_take */
-	enum outcome    given_up : 8; /* the starter's: the outcome told when the op did not come back in time */
-	bool            more_follow;  /* true: the op behind this one was started together with it */
-	bool            ended;        /* the starter's: the op came back */
-	uint16_t        queued_ms;    /* from arrived_ms to op_begun, and 1; 0: not yet */
+	_Atomic uint8_t stage;           /* see op_take */
+	bool            more_follow : 1; /* the op behind this one was started together with it */
+	bool            atomic : 1;      /* .. and none of them is done without the others: see op_unit */
+	bool            ended;           /* the starter's: the op came back */
+	enum outcome    given_up : 8;    /* the starter's: the outcome told when the op did not come back in time */
+	uint16_t        queued_ms;       /* from arrived_ms to op_begun, and 1; 0: not yet */
 	/* ---- its lane's */
 	bool                lookup_due;    /* the id is to be looked up before the batch is decided */
 	bool                may_exist;     /* the id may exist: the look-up comes before anything is sent */
@@ -379,14 +380,33 @@ void op_begun(struct op *op, int64_t now_ms); /* its lane or reader took it up, 
 
 uint64_t op_id_hash(bool movement, const char *id); /* never 0 */
 
+/* The most items of an atomic call, and the most lines that they may write: their own, and those of the orders that
+ * they change. */
+enum { ITEMS_MAX = 100, ITEMS_LINES_MAX = 5000 };
+/* The operations of an atomic call, its items, stand together and in their order wherever they are: in the queue of
+ * their lane, among those that it has taken, put back or parked, in a batch. They are one unit: taken, parked, decided,
+ * tried again and answered together. Every other operation is a unit by itself. The number of operations of the unit
+ * that begins at the first of `count`: */
+static inline size_t op_unit(struct op *const *ops, size_t count)
+{
+	size_t size = 1;
+
+	while (ops[size - 1]->atomic && ops[size - 1]->more_follow && size < count)
+		size++;
+	return size;
+}
+/* True: the items of an atomic call are granted: each of them, or all of them were done before, whatever became of
+ * their orders since. Also when they are answered. */
+bool ops_granted(struct op *const *ops, size_t count);
+
 /* op_take: an operation is queued, then taken; a cancelled one is not taken any more. op_take and op_cancel return
  * false when the operation was in another state. */
 void op_queue(struct op *op); /* the first state, also of an op that was taken in vain; a cancelled op stays so */
 bool op_take(struct op *op) MUST_CHECK;
 bool op_cancelled(const struct op *op);
-/* For an op that takes too long: true when it had not begun and now never will (it comes back by `done` all the same,
- * with DATABASE_AWAY, or BUSY from a lane that is connected: nothing was done); false when it is in the database and
- * nobody knows what comes of it. */
+/* For an op that takes too long, of an atomic call for its first item: true when it had not begun and now never will
+ * (it comes back by `done` all the same, with DATABASE_AWAY, or BUSY from a lane that is connected: nothing was done);
+ * false when it is in the database and nobody knows what comes of it. */
 bool op_cancel(struct op *op);
 
 #endif

@@ -19,6 +19,7 @@ enum outcome_class {
 	IMPOSSIBLE,
 	ABSENT,
 	CONFLICT,
+	DEPENDENT,
 	GONE,
 	MALFORMED,
 	LIMITED,

@@ -1,5 +1,6 @@
 /* reservations.c - see reservations.h. Each call is read, started, answered. */
 #include "api/calls/reservations.h"
+#include "api/calls/atomic.h"
 #include "api/calls/kin_json.h"
 #include "api/request.h"
 #include "engine/base/memory.h"
@@ -460,26 +461,24 @@ static void malformed_keep(struct request *r, size_t i, const struct malformed *
 	metrics_malformed(&r->all->metrics, m->why);
 }
 
-/* Fills r->ops[i], unless the item is malformed. */
-static void read_item(struct request *r, struct json_reader *items, size_t i)
+/* Fills r->ops[i], or `m`: the item is malformed. */
+static void read_item(struct request *r, struct json_reader *items, size_t i, struct malformed *m)
 {
-	struct malformed   m = {.why = INVALID};
 	struct json_reader in;
 	const char        *order_id;
 
-	json_item(items, i, &in, &m.fault);
+	*m = (struct malformed){.why = INVALID};
+	json_item(items, i, &in, &m->fault);
 	order_id = json_peek_id(&in, "order_id");
 	if (order_id)
-		snprintf(m.order_id, sizeof(m.order_id), "%s", order_id);
+		snprintf(m->order_id, sizeof(m->order_id), "%s", order_id);
 	r->ops[i] = read_reservation(&in);
 	if (r->ops[i] && r->ops[i]->reserve.waits_since && !may_give(r)) {
-		m = (struct malformed){.why = FORBIDDEN, .fault = {.field = "waits_since", .detail = NOT_TOLD}};
-		strcpy(m.order_id, r->ops[i]->id);
+		*m = (struct malformed){.why = FORBIDDEN, .fault = {.field = "waits_since", .detail = NOT_TOLD}};
+		strcpy(m->order_id, r->ops[i]->id);
 		op_free(r->ops[i]);
 		r->ops[i] = NULL;
 	}
-	if (!r->ops[i])
-		malformed_keep(r, i, &m);
 }
 
 static void ops_make(struct request *r, size_t count)
@@ -492,17 +491,33 @@ void post_reservations_batch(struct request *r)
 {
 	struct json_reader items;
 	struct json_fault  fault;
+	bool               atomic = false;
 	size_t             count;
 
 	if (!read_body(r, NULL, &fault) || !query_end(r))
 		return;
 	count = json_begin_items(&items, r->body, "reservations", BATCH_MAX, &fault);
-	if (!read_end(r, &items, &fault))
+	json_bool(&items, "atomic", JSON_OPTIONAL, &atomic);
+	if (!read_end(r, &items, &fault) || (atomic && !atomic_fits(r, count)))
 		return;
 	ops_make(r, count);
-	for (size_t i = 0; i < count; i++)
-		read_item(r, &items, i);
-	request_start_batch(r, batch_answer_request);
+	for (size_t i = 0; i < count; i++) {
+		struct malformed m;
+
+		read_item(r, &items, i, &m);
+		if (!r->ops[i] && atomic) {
+			atomic_refuse(r, "reservations", i, m.why, m.fault.field, m.fault.detail);
+			return;
+		}
+		if (!r->ops[i])
+			malformed_keep(r, i, &m);
+		if (atomic && !atomic_has_room(r))
+			return;
+	}
+	if (atomic)
+		atomic_start(r, "reservations", results_write);
+	else
+		request_start_batch(r, batch_answer_request);
 }
 
 /* ---- one that is there */
@@ -594,45 +609,57 @@ void post_extend(struct request *r)
 
 /* ---- many that are there */
 
-/* Fills r->ops[i], unless the id is malformed. */
-static void read_order_id(struct request *r, struct json_reader *items, size_t i, enum op_kind kind)
+/* Fills r->ops[i], or `m`: the id is malformed. */
+static void read_order_id(struct request *r, struct json_reader *items, size_t i, enum op_kind kind,
+                          struct malformed *m)
 {
-	struct malformed m = {.why = INVALID};
-	const char      *order_id = "";
-	size_t           len = 0;
+	const char *order_id = "";
+	size_t      len = 0;
 
-	if (!json_item_id(items, "order_ids", i, &order_id, &len, &m.fault)) {
-		malformed_keep(r, i, &m);
+	*m = (struct malformed){.why = INVALID};
+	if (!json_item_id(items, "order_ids", i, &order_id, &len, &m->fault))
 		return;
-	}
 	r->ops[i] = op_new(kind, 0, 0);
 	memcpy(r->ops[i]->id, order_id, len);
 }
 
-/* Each order goes to the lane of its own id, as other calls about that order do. `read` (NULL: nothing) takes the
- * members of the call that are of all orders. */
+/* Each order goes to the lane of its own id, as other calls about that order do, unless the call is atomic. `read`
+ * (NULL: nothing) takes the members of the call that are of all orders. */
 static void post_changes(struct request *r, enum op_kind kind,
                          void (*read)(struct json_reader *in, struct change *change))
 {
 	struct json_reader items;
 	struct json_fault  fault;
 	struct change      change = {0};
+	bool               atomic = false;
 	size_t             count;
 
 	if (!read_body(r, NULL, &fault) || !query_end(r))
 		return;
 	count = json_begin_items(&items, r->body, "order_ids", BATCH_MAX, &fault);
+	json_bool(&items, "atomic", JSON_OPTIONAL, &atomic);
 	if (read)
 		read(&items, &change);
-	if (!read_end(r, &items, &fault))
+	if (!read_end(r, &items, &fault) || (atomic && !atomic_fits(r, count)))
 		return;
 	ops_make(r, count);
 	for (size_t i = 0; i < count; i++) {
-		read_order_id(r, &items, i, kind);
-		if (r->ops[i])
+		struct malformed m;
+
+		read_order_id(r, &items, i, kind, &m);
+		if (r->ops[i]) {
 			r->ops[i]->change = change;
+		} else if (atomic) {
+			atomic_refuse(r, "order_ids", i, m.why, "", m.fault.detail);
+			return;
+		} else {
+			malformed_keep(r, i, &m);
+		}
 	}
-	request_start_each(r, batch_answer_request);
+	if (atomic)
+		atomic_start(r, "order_ids", results_write);
+	else
+		request_start_each(r, batch_answer_request);
 }
 
 void post_confirmations(struct request *r)

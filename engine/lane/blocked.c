@@ -9,6 +9,7 @@
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/lane/balance.h"
+#include "engine/lane/certain.h"
 #include "engine/lane/decide.h"
 #include "engine/lane/intake.h"
 #include "engine/write/fence.h"
@@ -357,19 +358,27 @@ static void locked_park(struct lane *l)
 	struct op    *locked[BATCH_OPS] UNZEROED;
 	size_t        kept = 0, count = 0;
 
-	for (size_t i = 0; i < b->count; i++) {
-		if (b->ops[i]->row_locked || slots_walk(l, b->ops[i], false))
-			locked[count++] = b->ops[i];
-		else
-			b->ops[kept++] = b->ops[i];
+	for (size_t i = 0, end; i < b->count; i = end) {
+		bool is = false;
+
+		end = i + op_unit(b->ops + i, b->count - i);
+		for (size_t k = i; k < end; k++)
+			is = is || b->ops[k]->row_locked || slots_walk(l, b->ops[k], false);
+		for (size_t k = i; k < end; k++)
+			if (is)
+				locked[count++] = b->ops[k];
+			else
+				b->ops[kept++] = b->ops[k];
 	}
 	if (count == 0)
 		return;
 	for (size_t i = 0; i < kept; i++)
 		b->ops[i]->suspects_lock = false; /* the cause is found */
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++)
 		locked[i]->suspects_lock = false;
-		batch_park(l, locked[i]);
+	for (size_t i = 0, unit; i < count; i += unit) {
+		unit = op_unit(locked + i, count - i);
+		batch_park(l, locked + i, unit);
 	}
 	batch_keep(l, kept);
 	l->no_wait = false;
@@ -412,9 +421,10 @@ void lane_set_aside(struct lane *l)
 		b->ops[i]->suspects_lock = true;
 	if (l->no_wait && b->count > 1)
 		l->batch_max = b->count / 2;
-	if (l->no_wait && b->count == 1) {
-		b->ops[0]->tried_alone = true;
-		batch_park(l, b->ops[0]);
+	if (l->no_wait && op_unit(b->ops, b->count) == b->count) {
+		for (size_t i = 0; i < b->count; i++)
+			b->ops[i]->tried_alone = true;
+		batch_park(l, b->ops, b->count);
 		b->count = 0;
 	}
 	batch_put_back(l);

@@ -1,6 +1,8 @@
 /* decide.c - see decide.h. One function per kind, in the order of outcome.def: facts first, then refusals, then the
  * units that move. */
 #include "engine/lane/decide.h"
+#include "engine/lane/certain.h"
+#include "engine/lane/group.h"
 #include "engine/lane/kinds.h"
 #include "engine/lane/quota.h"
 #include "engine/lane/returned.h"
@@ -584,6 +586,37 @@ static void released_count(struct batch *b, const struct op *op)
 	quotas_give(b->quotas, op_changes(op), lines, count);
 }
 
+static void op_decide(struct batch *b, struct op *op)
+{
+	op->outcome = decisions[op->kind](b, op);
+	op->writes = op->outcome == OUTCOME_OK;
+	if (op->writes && op->becomes == RELEASED && b->needs & NEEDS_QUOTA)
+		released_count(b, op);
+}
+
+static void op_count(struct batch *b, const struct op *op)
+{
+	if (op->writes)
+		b->writes |= op->needs;
+	if (op_is_refused(op))
+		b->needs |= NEEDS_CERTAINTY;
+}
+
+/* Decides on the items of an atomic call, in their order, and then on the call. Returns their number. */
+static size_t group_decide(struct batch *b, size_t first)
+{
+	struct op **ops = b->ops + first;
+	size_t      count = op_unit(ops, b->count - first);
+
+	group_mark(b, ops, count);
+	for (size_t i = 0; i < count; i++)
+		op_decide(b, ops[i]);
+	group_judge(b, ops, count);
+	for (size_t i = 0; i < count; i++)
+		op_count(b, ops[i]);
+	return count;
+}
+
 void decide(struct batch *b)
 {
 	for (size_t i = 0; i < b->balances_count; i++) {
@@ -597,16 +630,12 @@ void decide(struct batch *b)
 	b->needs &= ~(unsigned)(NEEDS_CERTAINTY | NEEDS_GATHER);
 	b->writes = 0;
 	for (size_t i = 0; i < b->count; i++) {
-		struct op *op = b->ops[i];
-
-		op->outcome = decisions[op->kind](b, op);
-		op->writes = op->outcome == OUTCOME_OK;
-		if (op->writes)
-			b->writes |= op->needs;
-		if (op->writes && op->becomes == RELEASED && b->needs & NEEDS_QUOTA)
-			released_count(b, op);
-		if (op_is_refused(op))
-			b->needs |= NEEDS_CERTAINTY;
+		if (b->ops[i]->atomic) {
+			i += group_decide(b, i) - 1;
+		} else {
+			op_decide(b, b->ops[i]);
+			op_count(b, b->ops[i]);
+		}
 	}
 	for (size_t i = 0; i < b->balances_count; i++) {
 		balance_check(&b->balances[i]);
@@ -615,72 +644,4 @@ void decide(struct batch *b)
 	}
 	if (b->writes)
 		b->writes |= b->needs & NEEDS_OF_ROWS;
-}
-
-bool op_is_beyond(const struct op *op)
-{
-	return op->outcome == CUSTOMER_REQUIRED || op->outcome == LIMIT_REACHED;
-}
-
-bool op_is_refused(const struct op *op)
-{
-	bool amends = op->kind == OP_AMEND;
-
-	if (op->outcome == OUTCOME_OK || (amends && op->outcome == OUTCOME_REPLAYED)) /* a partial grant */
-		return (amends || op->kind == OP_RESERVE) && op->reserve.mode == BEST_EFFORT && op_has_faults(op);
-	return op->outcome == UNKNOWN_SKU || op->outcome == SHORT || op_is_of_kinds(op) || op_is_beyond(op);
-}
-
-/* Tells whether the line's balance is certain. A refusal names every line that fell short. Every line's balance has to
- * be newer than the operation; a line that fell short needs its balance swept and read twice. A choice that fell short
- * needs that of all: with more at one location, an earlier choice would have left more at another. */
-static bool balance_is_certain(const struct balance *p, bool fault, const struct op *op)
-{
-	return p->read_seq > 0 && p->read_seq <= op->lookup_seq &&
-	       (!fault || (p->swept && (p->agreed || op->looks >= LOOKS_ENOUGH)));
-}
-
-static bool lines_certain(const struct batch *b, const struct op *op, const struct line *lines, size_t count)
-{
-	bool all = false;
-
-	for (size_t i = 0; i < op->choices_count; i++)
-		all |= op->choices[i].fault;
-	for (size_t i = 0; i < count; i++)
-		if (lines[i].sku && lines[i].location &&
-		    !balance_is_certain(&b->balances[lines[i].balance], all || lines[i].fault, op))
-			return false;
-	return true;
-}
-
-struct certainty {
-	const struct op *op;
-	bool             all;
-};
-
-/* That a sku has a limit is certain when it was read; what the customer has beside expired holds, as a balance is. */
-static void quota_is_certain(struct quota *quota, void *arg)
-{
-	struct certainty *c = arg;
-
-	c->all &= quota->read_seq > 0 && quota->read_seq <= c->op->lookup_seq;
-	if (c->op->outcome != CUSTOMER_REQUIRED)
-		c->all &= quota->swept && (quota->agreed || c->op->looks >= LOOKS_ENOUGH);
-}
-
-bool op_is_certain(const struct op *op, const struct batch *b)
-{
-	struct certainty          quotas = {op, true};
-	const struct reservation *old = op->kind == OP_AMEND ? op->found : op->other;
-
-	if (op->lookup_seq == 0 || (old && old->changed != op->other_before))
-		return false;
-	if (op_is_of_kinds(op))
-		return b->kinds_read;
-	quotas_at_fault(b->quotas, op, quota_is_certain, &quotas);
-	if (!quotas.all || op_is_beyond(op))
-		return quotas.all;
-	if (op->kind == OP_CONFIRM && op->found && !lines_certain(b, op, op->found->lines, op->found->lines_count))
-		return false;
-	return op->outcome == UNKNOWN_SKU || lines_certain(b, op, op->lines, op->lines_count);
 }

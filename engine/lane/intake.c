@@ -136,7 +136,8 @@ static void parked_count(struct lane *l, const struct op *op, int by)
 		*parked_id(l, op_id_hash(false, op->other_id)) += (uint16_t)by;
 }
 
-/* Keeps the operation until then, and those behind it that name its order. */
+/* Keeps the operation until then, and those behind it that name its order. The items of an atomic call have one
+ * `now_ms` and one pause, so they return together. */
 static void op_set_aside(struct lane *l, struct op *op, int64_t now_ms, int64_t pause_ms)
 {
 	if (op->busy_since_ms == 0) {
@@ -152,23 +153,36 @@ static void op_set_aside(struct lane *l, struct op *op, int64_t now_ms, int64_t 
 	parked_count(l, op, 1);
 }
 
-static void op_park(struct lane *l, struct op *op, bool twin)
+static void unit_answer(struct lane *l, struct op *const *ops, size_t count, enum outcome outcome)
 {
-	int64_t now_ms = clock_ms(), locked_ms = op->busy_since_ms == 0 ? 0 : now_ms - op->busy_since_ms;
+	for (size_t i = 0; i < count; i++)
+		lane_answer(l, ops[i], outcome);
+}
+
+static void unit_set_aside(struct lane *l, struct op *const *ops, size_t count, int64_t now_ms, int64_t pause_ms)
+{
+	for (size_t i = 0; i < count; i++)
+		op_set_aside(l, ops[i], now_ms, pause_ms);
+}
+
+static void unit_park(struct lane *l, struct op *const *ops, size_t count, bool twin)
+{
+	const struct op *op = ops[0];
+	int64_t          now_ms = clock_ms(), locked_ms = op->busy_since_ms == 0 ? 0 : now_ms - op->busy_since_ms;
 
 	if (locked_ms >= STUCK_MS)
 		clock_extend(&l->shared->locks_until_ms, LOCKS_MS);
 	if (locked_ms >= STUCK_MS && now_ms - op->arrived_ms >= LOCKED_MS) {
 		busy_count(BUSY_ROW_LOCKED, op->id);
-		lane_answer(l, op, BUSY);
+		unit_answer(l, ops, count, BUSY);
 		return;
 	}
-	op_set_aside(l, op, now_ms, park_ms(l, op, twin, now_ms));
+	unit_set_aside(l, ops, count, now_ms, park_ms(l, op, twin, now_ms));
 }
 
-void batch_park(struct lane *l, struct op *op)
+void batch_park(struct lane *l, struct op *const *ops, size_t count)
 {
-	op_park(l, op, false);
+	unit_park(l, ops, count, false);
 }
 
 static int turn_order(const void *a, const void *b)
@@ -272,10 +286,13 @@ void batch_trim(struct lane *l)
 	struct batch *b = &l->batch;
 	size_t        lines = 0, kept = 0;
 
-	for (; kept < b->count; kept++) {
-		const struct reservation *touched = op_touches(b->ops[kept]);
+	for (size_t end; kept < b->count; kept = end) {
+		end = kept + op_unit(b->ops + kept, b->count - kept);
+		for (size_t i = kept; i < end; i++) {
+			const struct reservation *touched = op_touches(b->ops[i]);
 
-		lines += b->ops[kept]->lines_count + (touched ? touched->lines_count : 0);
+			lines += b->ops[i]->lines_count + (touched ? touched->lines_count : 0);
+		}
 		if (kept > 0 && lines > BATCH_LINES)
 			break;
 	}
@@ -290,14 +307,16 @@ void batch_postpone(struct lane *l, bool (*waits)(const struct op *op, const str
 	size_t        kept = 0, count = 0;
 	bool          behind = false; /* behind a waiting operation of its call, which is judged in order */
 
-	for (size_t i = 0; i < b->count; i++) {
-		struct op *op = b->ops[i];
-
-		if (behind || waits(op, b))
-			waiting[count++] = op;
-		else
-			b->ops[kept++] = op;
-		behind = count > 0 && waiting[count - 1] == op && op->more_follow;
+	for (size_t i = 0, end; i < b->count; i = end) {
+		end = i + op_unit(b->ops + i, b->count - i);
+		for (size_t k = i; k < end; k++)
+			behind = behind || waits(b->ops[k], b);
+		for (size_t k = i; k < end; k++)
+			if (behind)
+				waiting[count++] = b->ops[k];
+			else
+				b->ops[kept++] = b->ops[k];
+		behind = behind && waiting[count - 1]->more_follow;
 	}
 	pending_prepend(l, waiting, count);
 	batch_keep(l, kept);
@@ -325,26 +344,36 @@ void batch_retry(struct lane *l)
 	counter_add(COUNT_RETRIES, 1);
 	if (batch_tries(b) > 0)
 		l->batch_max = b->count > 1 ? b->count / 2 : 1;
-	for (size_t i = 0; i < b->count; i++) {
-		struct op *op = b->ops[i];
+	for (size_t i = 0, count; i < b->count; i += count) {
+		struct op **ops = b->ops + i;
 
-		op->tries++;
-		if (!may_try_again(op)) {
-			busy_count(BUSY_CONFLICTS, op->id);
-			lane_answer(l, op, BUSY);
-		} else if (b->count == 1 && op->tries > TRIES_APART) {
-			op->tried_alone = true;
-			op_set_aside(l, op, clock_ms(), CONFLICT_MS);
+		count = op_unit(ops, b->count - i);
+		for (size_t k = 0; k < count; k++)
+			ops[k]->tries++;
+		if (!may_try_again(ops[0])) {
+			busy_count(BUSY_CONFLICTS, ops[0]->id);
+			unit_answer(l, ops, count, BUSY);
+		} else if (count == b->count && ops[0]->tries > TRIES_APART) {
+			for (size_t k = 0; k < count; k++)
+				ops[k]->tried_alone = true;
+			unit_set_aside(l, ops, count, clock_ms(), CONFLICT_MS);
 		} else {
-			b->ops[kept++] = op;
+			memmove(b->ops + kept, ops, count * sizeof(*ops));
+			kept += count;
 		}
 	}
 	b->count = kept;
 	batch_put_back(l);
 }
 
-/* Answers an operation that was cancelled or waited too long, or that waits for a database that is another program's by
- * now: nothing was done for it. */
+/* Told to an operation that is not begun. */
+static enum outcome unwanted(const struct lane *l)
+{
+	return db_connected(l->db) ? BUSY : DATABASE_AWAY;
+}
+
+/* False: the operation, or the atomic call that it begins, was cancelled or waited too long, or it waits for a database
+ * that is another program's by now. */
 static bool is_wanted(struct lane *l, struct op *op)
 {
 	bool    taken = op_take(op), hopes = db_connected(l->db) || !db_other_schema(l->db);
@@ -355,7 +384,6 @@ static bool is_wanted(struct lane *l, struct op *op)
 		return true;
 	if (taken && db_connected(l->db))
 		busy_count(BUSY_WAITED, op->id);
-	lane_answer(l, op, db_connected(l->db) ? BUSY : DATABASE_AWAY);
 	return false;
 }
 
@@ -387,15 +415,100 @@ static bool by_itself(const struct op *op)
 	return op->exclusive || op->tried_alone;
 }
 
+/* What becomes of a unit while a batch is filled. */
+enum way { UNIT_TAKEN, UNIT_WAITS, UNIT_PARKED, UNIT_PARKED_BEHIND, UNIT_UNWANTED };
+
+/* A batch while it is filled, and the unit that is at the door. */
+struct filling {
+	size_t lines, bytes, waiting;
+	bool   full;
+	size_t unit_count, unit_lines, unit_bytes;
+	bool   twin, behind; /* the batch, or a parked operation that came earlier, names an order of the unit */
+};
+
+/* False: some items of the unit are still in the queue, behind all that was taken. */
+static bool unit_measure(struct lane *l, struct filling *f, const struct op *op)
+{
+	f->unit_count = f->unit_lines = f->unit_bytes = 0;
+	f->twin = f->behind = false;
+	for (;; op = op->next) {
+		f->twin = f->twin || batch_names(&l->batch, op);
+		f->behind = f->behind || parked_names(l, op);
+		f->unit_count++;
+		f->unit_lines += op->lines_count;
+		f->unit_bytes += f->full ? 0 : op_bytes(op);
+		if (!op->atomic || !op->more_follow)
+			return true;
+		if (!op->next)
+			return false;
+	}
+}
+
+/* True: the unit does not fit in beside what was taken. There is always room for the first one. */
+static bool batch_is_full(const struct lane *l, const struct filling *f, const struct op *first)
+{
+	const struct batch *b = &l->batch;
+
+	return (f->twin && !f->behind && !first->busy_since_ms) || batch_has_its_share(l, f->waiting) ||
+	       (b->count > 0 && (b->count + f->unit_count > l->batch_max || by_itself(first) || by_itself(b->ops[0]) ||
+	                         f->lines + f->unit_lines > BATCH_LINES || f->bytes + f->unit_bytes > BATCH_BYTES));
+}
+
 /* Two operations that name one order, as their own or as the one they replace or split, do not meet in a batch: the
  * second ends the batch, so that it is judged after the first and before any that came later. A parked second ends
  * nothing: it stays parked until the first has had its turn. Behind a parked first, the second is parked, too. */
+static enum way unit_way(struct lane *l, struct filling *f, struct op *first)
+{
+	bool whole = unit_measure(l, f, first);
+
+	f->full = f->full || !whole || batch_is_full(l, f, first);
+	if (whole && f->behind)
+		return UNIT_PARKED_BEHIND;
+	if (whole && f->twin && first->busy_since_ms)
+		return UNIT_PARKED;
+	if (f->full)
+		return UNIT_WAITS;
+	if (!is_wanted(l, first))
+		return UNIT_UNWANTED;
+	f->lines += f->unit_lines;
+	f->bytes += f->unit_bytes;
+	return UNIT_TAKEN;
+}
+
+static void batch_enter(struct batch *b, struct op *op)
+{
+	op->lookup_seq = op->looks = 0;
+	op->needs = op_needs(op);
+	b->needs |= op->needs;
+	b->ops[b->count++] = op;
+	batch_name(b, b->count - 1);
+}
+
+static void unit_go(struct lane *l, enum way way, struct op *const *ops, size_t count)
+{
+	if (way == UNIT_PARKED || way == UNIT_PARKED_BEHIND) {
+		unit_park(l, ops, count, way == UNIT_PARKED);
+		return;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (way == UNIT_WAITS) {
+			pending_append(l, ops[i]);
+			continue;
+		}
+		if (i > 0)
+			op_begun(ops[i], clock_ms());
+		if (way == UNIT_TAKEN)
+			batch_enter(&l->batch, ops[i]);
+		else
+			lane_answer(l, ops[i], unwanted(l));
+	}
+}
+
 static void batch_fill(struct lane *l)
 {
-	struct batch *b = &l->batch;
-	struct op    *op = l->intake->pending, *next;
-	size_t        lines = 0, bytes = 0, waiting = l->intake->pending_count;
-	bool          full = false;
+	struct batch  *b = &l->batch;
+	struct op     *op = l->intake->pending, *unit[ITEMS_MAX] UNZEROED;
+	struct filling f = {.waiting = l->intake->pending_count};
 
 	assert(b->count == 0 && b->cut == 0 && l->batch_max >= 1 && l->batch_max <= BATCH_OPS);
 	batch_unname(b);
@@ -403,30 +516,16 @@ static void batch_fill(struct lane *l)
 	l->intake->pending = NULL;
 	l->intake->pending_last = &l->intake->pending;
 	l->intake->pending_count = 0;
-	for (; op; op = next) {
-		bool twin = batch_names(b, op), behind = parked_names(l, op);
+	while (op) {
+		enum way way = unit_way(l, &f, op);
 
-		next = op->next;
-		full = full || (twin && !behind && !op->busy_since_ms) || b->count >= l->batch_max ||
-		       batch_has_its_share(l, waiting) ||
-		       (b->count > 0 && (by_itself(op) || by_itself(b->ops[0]) ||
-		                         lines + op->lines_count > BATCH_LINES || bytes + op_bytes(op) > BATCH_BYTES));
-		if (behind || (twin && op->busy_since_ms)) {
-			op_park(l, op, !behind);
-		} else if (full) {
-			pending_append(l, op);
-		} else if (is_wanted(l, op)) {
-			op->lookup_seq = op->looks = 0;
-			lines += op->lines_count;
-			bytes += op_bytes(op);
-			op->needs = op_needs(op);
-			b->needs |= op->needs;
-			b->ops[b->count++] = op;
-			batch_name(b, b->count - 1);
-		}
+		assert(f.unit_count <= ITEMS_MAX);
+		for (size_t i = 0; i < f.unit_count; i++, op = op->next)
+			unit[i] = op;
+		unit_go(l, way, unit, f.unit_count);
 	}
-	assert(b->count <= l->batch_max);
-	assert(b->count <= 1 || (lines <= BATCH_LINES && bytes <= BATCH_BYTES && !by_itself(b->ops[0])));
+	assert(b->count == 0 || op_unit(b->ops, b->count) == b->count ||
+	       (b->count <= l->batch_max && f.lines <= BATCH_LINES && f.bytes <= BATCH_BYTES && !by_itself(b->ops[0])));
 }
 
 bool batch_take(struct lane *l)

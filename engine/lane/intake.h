@@ -21,10 +21,11 @@ void batch_postpone(struct lane *l, bool (*waits)(const struct op *op, const str
 /* Puts all back, to be tried again, from the second conflict on in smaller batches; an operation that had its share of
  * tries is told BUSY. */
 void     batch_retry(struct lane *l);
-unsigned batch_tries(const struct batch *b);        /* the greatest number of tries among its operations */
-void     batch_park(struct lane *l, struct op *op); /* parks the operation for a while, or tells it BUSY */
-void     batch_keep(struct lane *l, size_t count); /* keeps the first `count` operations, after others were taken out */
-void     batch_answered(struct lane *l);           /* the whole batch is answered: the next may be twice the limit */
-void     lane_answer(struct lane *l, struct op *op, enum outcome outcome); /* puts the operation into the outbox */
+unsigned batch_tries(const struct batch *b); /* the greatest number of tries among its operations */
+/* Parks the operations, a unit (op_unit), for a while, or tells them BUSY. */
+void batch_park(struct lane *l, struct op *const *ops, size_t count);
+void batch_keep(struct lane *l, size_t count); /* keeps the first `count` operations, after others were taken out */
+void batch_answered(struct lane *l);           /* the whole batch is answered: the next may be twice the limit */
+void lane_answer(struct lane *l, struct op *op, enum outcome outcome); /* puts the operation into the outbox */
 
 #endif

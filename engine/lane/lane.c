@@ -18,6 +18,7 @@
 #include "engine/lane/balance.h"
 #include "engine/lane/batch_codes.h"
 #include "engine/lane/blocked.h"
+#include "engine/lane/certain.h"
 #include "engine/lane/decide.h"
 #include "engine/lane/intake.h"
 #include "engine/lane/kinds.h"
@@ -180,6 +181,21 @@ static bool is_uncertain(const struct op *op, const struct batch *b)
 	return op_is_refused(op) && !op_is_certain(op, b);
 }
 
+/* Marks the balances that the refusal of an operation rests on, and its id, which is to be looked up. An item that was
+ * granted is only looked up: it may take no units, because it exists. */
+static void op_doubt(struct batch *b, struct op *op)
+{
+	op->lookup_due = true;
+	b->needs |= NEEDS_LOOK;
+	op->looks++;
+	quotas_at_fault(b->quotas, op, quota_doubt, NULL);
+	if (!op_is_refused(op) || op_is_beyond(op))
+		return;
+	lines_doubt(b, op->lines, op->lines_count);
+	if (op_takes_again(op))
+		lines_doubt(b, op->found->lines, op->found->lines_count);
+}
+
 /* Marks the balances that uncertain refusals rest on, and the ids to be looked up. False: no refusal is uncertain. */
 static bool batch_doubt(struct lane *l)
 {
@@ -190,20 +206,13 @@ static bool batch_doubt(struct lane *l)
 		b->balances[i].doubted = false;
 	for (size_t i = 0; i < b->quotas->count; i++)
 		b->quotas->list[i].doubted = false;
-	for (size_t i = 0; i < b->count; i++) {
-		struct op *op = b->ops[i];
-
-		if (!is_uncertain(op, b))
+	for (size_t i = 0, end; i < b->count; i = end) {
+		end = i + op_unit(b->ops + i, b->count - i);
+		if (unit_is_certain(b->ops + i, end - i, b))
 			continue;
-		any = op->lookup_due = true;
-		b->needs |= NEEDS_LOOK;
-		op->looks++;
-		quotas_at_fault(b->quotas, op, quota_doubt, NULL);
-		if (op_is_beyond(op))
-			continue;
-		lines_doubt(b, op->lines, op->lines_count);
-		if (op->kind == OP_CONFIRM)
-			lines_doubt(b, op->found->lines, op->found->lines_count);
+		any = true;
+		for (size_t k = i; k < end; k++)
+			op_doubt(b, b->ops[k]);
 	}
 	return any;
 }
@@ -405,15 +414,22 @@ static void batch_answer(struct lane *l, int64_t now)
  * nothing, replays and refusals, are decided again. */
 static void writers_answer(struct lane *l, enum outcome outcome)
 {
-	size_t kept = 0;
+	struct batch *b = &l->batch;
+	size_t        kept = 0;
 
-	for (size_t i = 0; i < l->batch.count; i++) {
-		if (l->batch.ops[i]->writes || !l->batch.writing)
-			lane_answer(l, l->batch.ops[i], outcome);
-		else
-			l->batch.ops[kept++] = l->batch.ops[i];
+	for (size_t i = 0, end; i < b->count; i = end) {
+		bool told = !b->writing;
+
+		end = i + op_unit(b->ops + i, b->count - i);
+		for (size_t k = i; k < end; k++)
+			told |= b->ops[k]->writes;
+		for (size_t k = i; k < end; k++)
+			if (told)
+				lane_answer(l, b->ops[k], outcome);
+			else
+				b->ops[kept++] = b->ops[k];
 	}
-	l->batch.count = kept;
+	b->count = kept;
 	batch_put_back(l);
 }
 
@@ -479,8 +495,8 @@ static void batch_failed(struct lane *l, enum db_result result)
 	default:
 		log_event(LOG_ERROR, "statement_failed", "writer=%lld requests=%zu errno=%u why=\"%s\"",
 		          (long long)l->writer->writer_id, b->count, db_errno(l->db), db_error(l->db));
-		if (b->count == 1)
-			b->ops[0]->errors++; /* a culprit by itself fails again */
+		for (size_t i = 0; i < b->count && op_unit(b->ops, b->count) == b->count; i++)
+			b->ops[i]->errors++; /* a culprit by itself fails again */
 		batch_retry(l);
 	}
 }

@@ -331,6 +331,18 @@ void quotas_give(struct quotas *q, const struct reservation *of, const struct li
 	}
 }
 
+void quotas_mark(struct quotas *q)
+{
+	for (size_t i = 0; i < q->count; i++)
+		q->list[i].mark = q->list[i].left;
+}
+
+void quotas_give_up(struct quotas *q)
+{
+	for (size_t i = 0; i < q->count; i++)
+		q->list[i].left = q->list[i].mark;
+}
+
 /* ---- refusals */
 
 struct at_fault {

@@ -17,6 +17,7 @@ struct quota {
 	/* ---- decide() */
 	int64_t left; /* units more that the customer may have; below 0: the limit is below what he has */
 	int64_t room; /* units that the order under way may have yet */
+	int64_t mark; /* `left` at the last quotas_mark */
 };
 
 /* Of a batch, sorted by customer and sku. */
@@ -51,6 +52,9 @@ enum outcome quotas_judge_again(struct quotas *q, struct reservation *r);
 void         quotas_take_again(struct quotas *q, const struct reservation *r);
 /* These lines of the order are promised no longer. */
 void quotas_give(struct quotas *q, const struct reservation *of, const struct line *lines, size_t count);
+/* What is left now, and is left again when the items of an atomic call are given up. */
+void quotas_mark(struct quotas *q);
+void quotas_give_up(struct quotas *q);
 /* Calls `each` for each quota that the operation is refused for, in whole or in part. */
 void quotas_at_fault(const struct quotas *q, const struct op *op, void (*each)(struct quota *quota, void *arg),
                      void *arg);

@@ -25,6 +25,7 @@ void batch_open(struct batch *b)
 void batch_close(struct batch *b)
 {
 	free(b->ids);
+	free(b->marks);
 }
 
 /* An odd entry is of an operation's own id, an even one of the other order that it names. */
@@ -117,6 +118,8 @@ unsigned op_needs(const struct op *op)
 		needs |= NEEDS_UNITS | NEEDS_BACK;
 	if (op->other_id)
 		needs |= NEEDS_OTHER | NEEDS_BACK | (op->kind != OP_MOVE ? NEEDS_NOTE : 0);
+	if (op->atomic)
+		needs |= NEEDS_GROUP;
 	return needs;
 }
 
@@ -150,6 +153,11 @@ struct reservation *op_touches(const struct op *op)
 	if (op_ends(op))
 		return op_changes(op);
 	return op_replaced(op);
+}
+
+bool op_takes_again(const struct op *op)
+{
+	return op->kind == OP_CONFIRM && op->change.reacquired;
 }
 
 struct reservation *op_replaced(const struct op *op)

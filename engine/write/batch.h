@@ -33,6 +33,12 @@ struct balance {
 	int64_t moved;           /* .. and this part of it was reserved in another slot, for a replaced order */
 };
 
+/* What a balance was before the items of an atomic call were decided. */
+struct mark {
+	uint32_t       balance; /* index */
+	struct balance was;
+};
+
 /* What operations need of their lane beside what all need: a lane calls only the steps that some operation of its batch
  * needs. A kind is a bit, too: NEEDS(OP_MOVE). */
 #define NEEDS(kind) (1U << (kind))
@@ -44,6 +50,7 @@ enum {
 	NEEDS_RETURN = NEEDS_UNITS << 3, /* .. which are these */
 	NEEDS_HOLD = NEEDS_UNITS << 4,   /* its key has a limit of units */
 	NEEDS_NOTE = NEEDS_UNITS << 5,   /* the new order may have what only few have (note.h) */
+	NEEDS_GROUP = NEEDS_UNITS << 16, /* an item of an atomic call, whose lane need not be that of its id */
 	/* ---- known from rows, when they are looked up */
 	NEEDS_LOOK = NEEDS_UNITS << 6,     /* an id is to be looked up */
 	NEEDS_ROW = NEEDS_UNITS << 7,      /* an order was found */
@@ -74,6 +81,8 @@ struct batch {
 	struct balance   *balances; /* in the order of their first use */
 	uint32_t         *order;    /* indices of balances, sorted by sku and location: the order of locks */
 	size_t            balances_count;
+	struct mark      *marks; /* memory of group.c, for one atomic call at a time */
+	size_t            marks_count, marks_max;
 	bool              guard_alone;    /* quotas of whole orders are not read: the guard judges them */
 	struct quotas    *quotas;         /* of the customers of its orders, in skus with a limit */
 	unsigned          needs;          /* NEEDS_.. of all operations that were taken */
@@ -110,6 +119,8 @@ bool balance_gathers(const struct balance *p);
  * does one of these) and a replacement write the slots of its lines, a confirmation that acquires anew takes their
  * units again. */
 struct reservation *op_touches(const struct op *op);
+/* True: a confirmation that takes the units of an expired order again. */
+bool op_takes_again(const struct op *op);
 /* The stored reservation that the operation changes: the found one, or the one that is replaced or split, or from which
  * units come back; NULL: there is none. */
 struct reservation *op_changes(const struct op *op);

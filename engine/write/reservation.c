@@ -23,27 +23,40 @@ static bool wants_look_up(const struct op *op)
 	return op->lookup_due && (!op_trait(op)->of_movement || op->other_id);
 }
 
-/* Lists in l->rows the ids of the first lookups_max operations that want a look-up; the batch ends behind them. */
-static size_t look_up_rows(struct lane *l)
+static void look_up_row(struct lane *l, const struct op *op)
 {
-	size_t asked = 0, kept = 0;
+	if (!op_trait(op)->of_movement)
+		values_row(&l->rows, V_TEXT(op->id));
+	if (op->other_id)
+		values_row(&l->rows, V_TEXT(op->other_id));
+}
+
+/* Lists in l->rows the ids of the first lookups_max operations that want a look-up, or of one atomic call; the batch
+ * ends behind them. *alone: one unit (op_unit) wants it. */
+static size_t look_up_rows(struct lane *l, bool *alone)
+{
+	size_t asked = 0, kept = 0, units = 0;
 
 	values_reset(&l->rows);
-	for (; kept < l->batch.count; kept++) {
-		const struct op *op = l->batch.ops[kept];
+	for (size_t end; kept < l->batch.count; kept = end) {
+		size_t wants = 0;
 
-		if (!wants_look_up(op))
+		end = kept + op_unit(l->batch.ops + kept, l->batch.count - kept);
+		for (size_t i = kept; i < end; i++)
+			wants += wants_look_up(l->batch.ops[i]);
+		if (wants == 0)
 			continue;
-		if (asked == l->lookups_max)
+		if (asked > 0 && asked + wants > l->lookups_max)
 			break;
-		if (!op_trait(op)->of_movement)
-			values_row(&l->rows, V_TEXT(op->id));
-		if (op->other_id)
-			values_row(&l->rows, V_TEXT(op->other_id));
-		asked++;
+		for (size_t i = kept; i < end; i++)
+			if (wants_look_up(l->batch.ops[i]))
+				look_up_row(l, l->batch.ops[i]);
+		asked += wants;
+		units++;
 	}
 	if (kept < l->batch.count)
 		batch_cut(&l->batch, kept);
+	*alone = units == 1;
 	return asked;
 }
 
@@ -102,16 +115,17 @@ static size_t rows_read(const struct reservation_reader *in)
 }
 
 /* Cuts the batch by the lines that it reads: at most twice the lines that it may write. Orders of 1,000 lines are
- * looked up a few at a time, and the rest of them is not read to be put back. One operation alone is looked up whole:
- * hand-outs and losses add lines to an order, without a bound. */
+ * looked up a few at a time, and the rest of them is not read to be put back. One operation or atomic call alone is
+ * looked up whole: hand-outs and losses add lines to an order, without a bound. */
 static enum db_result reservations_find(struct lane *l)
 {
 	enum { ROWS = 2 * BATCH_LINES };
 
 	for (;;) {
 		struct reservation_reader in = {.catalogue = l->catalogue};
-		size_t                    asked = look_up_rows(l), rows;
-		struct fill               fill = {.rows = &l->rows, .limit = asked > 1 ? ROWS : INT32_MAX};
+		bool                      alone;
+		size_t                    asked = look_up_rows(l, &alone), rows;
+		struct fill               fill = {.rows = &l->rows, .limit = alone ? INT32_MAX : ROWS};
 		enum db_result            result;
 
 		if (asked == 0)
@@ -119,7 +133,7 @@ static enum db_result reservations_find(struct lane *l)
 		outbox_send(&l->outbox);
 		result = reservations_ask(l->db, RESERVATION_FIND, &fill, &in);
 		rows = rows_read(&in);
-		if (result == DB_OK && (asked == 1 || rows < ROWS)) {
+		if (result == DB_OK && (alone || rows < ROWS)) {
 			look_up_meet(l, &in);
 			if (rows < ROWS / 4 && l->lookups_max < BATCH_OPS)
 				l->lookups_max *= 2;
@@ -303,7 +317,7 @@ static void replaced_lines_end(struct lane *l)
 
 void reservations_change(struct lane *l)
 {
-	if (l->batch.writes & (NEEDS_OTHER | NEEDS(OP_AMEND)))
+	if (l->batch.writes & (NEEDS_OTHER | NEEDS(OP_AMEND) | NEEDS_GROUP))
 		reservations_lock(l);
 	if (l->batch.writes & NEEDS_OTHER) {
 		replaced_write(l, false);

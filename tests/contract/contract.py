@@ -278,6 +278,8 @@ class Contract:
         for one in value.get('reservations', [value]):
             if 'replaces' in one and one['replaces'] == one.get('order_id'):
                 one['replaces'] = NOBODY
+        if value.get('atomic'):                 # no order is named twice
+            self.once(value)
         self.makes_new = self.of_tasks = self.splits = False
         if value.get('skip'):
             value.pop('from', None)             # they do not go together
@@ -298,6 +300,19 @@ class Contract:
             once = {(line['sku'], line.get('location', 'main')): line for line in value['lines']}
             value['lines'] = list(once.values())
         return value
+
+    @staticmethod
+    def once(value):
+        """Leaves the items of an atomic call that name no order of an earlier one."""
+        for name in ('reservations', 'order_ids'):
+            named, kept = set(), []
+            for item in value.get(name, []):
+                orders = {item} if isinstance(item, str) else {item['order_id'], item.get('replaces', item['order_id'])}
+                if not orders & named:
+                    kept.append(item)
+                    named |= orders
+            if name in value:
+                value[name] = kept
 
     @staticmethod
     def schema(operation):
@@ -546,6 +561,16 @@ class Contract:
         holders = next(o for o in self.document.operations if o.name == 'listReservations')
         self.call(holders, 'of no sku', self.request(holders, query=[('sku', 'nothing')]), self.is_one_of(404))
         self.make('putJob', {'paused': False}, 404, {'job': 'nothing'})
+        self.atomic()
+
+    def atomic(self):
+        """Atomic calls: one that is refused, and one that is too large."""
+        for size, status in ((2, 409), (101, 422)):
+            ids = [NOBODY, *(f'N{i}' for i in range(size - 1))]
+            items = [{'order_id': one, 'lines': [{'sku': 'A', 'qty': 10 ** 9}]} for one in ids]
+            self.make('postReservationBatch', {'atomic': True, 'reservations': items}, status)
+            for name in ('confirmReservations', 'releaseReservations', 'settleReservations'):
+                self.make(name, {'atomic': True, 'order_ids': ids}, status)
 
     def make(self, name, body, status, path=None):
         operation = next(o for o in self.document.operations if o.name == name)

@@ -22,6 +22,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / 'kit'))
 sys.dont_write_bytecode = True
 import drills_arrivals  # noqa: E402  (beside this file)
+import drills_atomic    # noqa: E402
 import drills_cells     # noqa: E402
 import drills_checker   # noqa: E402
 import drills_clocks    # noqa: E402
@@ -52,6 +53,7 @@ DRILLS = {
     'line':             (drills_line.line,                 1_000,       0,                   8,       0),
     'cells':            (drills_cells.cells,                 200,       0,                   9,       0),
     'arrivals':         (drills_arrivals.arrivals,            20,       0,                   2,       0),
+    'atomic':           (drills_atomic.atomic,               60,       0,                   3,       0),
     'replica':          (drills_replica.replica,              30,       0,                   1,       0),
     'workers':          (drills_kill.workers,                200,       0,                   1,       0),
     'network':          (drills_network.network,              90,       0,                   6,       0),

@@ -101,13 +101,29 @@ static void op_done(void *arg, struct op *op)
 	op_free(op);
 }
 
+/* The items of an atomic call, each about an order of its own. */
+static struct op *make_item(size_t i, unsigned what, unsigned how)
+{
+	static const enum op_kind kinds[] = {OP_CONFIRM, OP_RELEASE, OP_SETTLE};
+	struct op *op = what % 4 == 0 ? reserve(i == 0 ? how : how & ~64U) : change(kinds[what % 4 - 1], how);
+
+	snprintf(op->id, sizeof(op->id), "R%zu", i + 1);
+	if (op_trait(op)->makes)
+		op_seal(op, NULL);
+	op->atomic = true;
+	op->more_follow = i + 1 < OPS;
+	return op;
+}
+
 static void lane_ask(struct lane *l, struct loop *loop, const unsigned what[OPS], unsigned how)
 {
-	size_t  open = 0;
-	int64_t began_ms = clock_ms();
+	size_t     open = 0;
+	int64_t    began_ms = clock_ms();
+	bool       atomic = how & 128;
+	struct op *ops[OPS];
 
 	for (size_t i = 0; i < OPS; i++) {
-		struct op *op = make(what[i], how);
+		struct op *op = ops[i] = atomic ? make_item(i, what[i], how) : make(what[i], how);
 
 		op->loop = loop;
 		op->done = op_done;
@@ -115,8 +131,13 @@ static void lane_ask(struct lane *l, struct loop *loop, const unsigned what[OPS]
 		op->arrived_ms = began_ms - WAIT_MS + ROUNDS_MS;
 		op->id_hash = op_id_hash(op_trait(op)->of_movement, op->id);
 		open++;
-		assert(queue_push(lane_queue(l), op, 1));
+		if (atomic && i > 0)
+			ops[i - 1]->next = op;
+		if (!atomic)
+			assert(queue_push(lane_queue(l), op, 1));
 	}
+	if (atomic)
+		assert(queue_push(lane_queue(l), ops[0], OPS));
 	queue_wake(lane_queue(l));
 	while (open > 0) {
 		struct pollfd fd = {.fd = loop_fd(loop), .events = POLLIN};

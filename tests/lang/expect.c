@@ -391,15 +391,18 @@ static bool judge_result(char *words, const cJSON *result, const struct answer *
 }
 
 /* Judges part by part; a part `...` repeats the one before it for all further results. A batch that was refused as a
- * whole is judged as a single answer. */
+ * whole is judged as a single answer, and then its results, where the expectation names any. */
 static bool judge_batch(char *words, const struct answer *a, struct text *why)
 {
 	const cJSON *result = cJSON_GetArrayItem(member(a->json, "results"), 0);
 	char        *rest = words, *part = NULL;
 	bool         good = true;
 
-	if (a->status != 200)
-		return judge_answer(words, a, why);
+	if (a->status != 200) {
+		good = judge_answer(strsep(&rest, "|"), a, why);
+		if (!good || !rest)
+			return good;
+	}
 	for (int i = 0; good && result; i++, result = result->next) {
 		char *copy;
 

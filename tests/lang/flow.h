@@ -18,9 +18,10 @@
  *                                                      [customer=ID] [ship_after=+S] [waits_since=-S]
  *   amend ID LINE .. [ttl=S] [mode=best_effort] [if_version=N] [force=true]
  *                                                      the order gets these lines
- *   batch RESERVATION | RESERVATION ..                 several in one call
+ *   batch [atomic] RESERVATION | RESERVATION ..        several in one call
  *   split FIRST ID LINE .. [then=confirm|release|settle]
- *   confirmations ID .. [reacquire]    releases ID .. [if=held]    several in one call, expected like a batch
+ *   confirmations [atomic] ID .. [reacquire]    releases [atomic] ID .. [if=held]    settlements [atomic] ID ..
+ *                                                      several in one call, expected like a batch
  *   confirm ID [reacquire]    release ID [if=held]    extend ID ttl=S    get ID
  *   hold ID [until=+S] [reason=TEXT]    off-hold ID    held back from shipping; without `until` without end
  *   sku SKU [max_age=MS]      availability SKU ..      has SKU CUSTOMER
@@ -70,7 +71,8 @@
  *   GHOST               after unknown_sku: it is named   Age-Ms:0     a header, or an element of it; * is any
  *   reacquired          reacquired: true                 lost         no answer came
  *   ~text '~two words'  somewhere in a text (metrics, the document), where " is left out;  NAME=VALUE  a metric
- * A batch expects one such list per result, divided by |; `| ...` at the end: and so on for the rest. A race expects
+ * A batch expects one such list per result, divided by |; `| ...` at the end: and so on for the rest. Where the call is
+ * refused as a whole, the first list is that of the call, and those of its results may follow. A race expects
  * `COUNTx words | COUNTx words`, where each answer counts for the first alternative it meets, and * is any COUNT. Every
  * answer is held against expect_form (expect.h), too. */
 #ifndef TESTS_FLOW_H

@@ -334,16 +334,22 @@ static bool write_split(const struct step *s, struct call *to)
 	return reservation_write(&to->body, s->word + 2, s->words - 2);
 }
 
+static bool is_atomic(const struct step *s)
+{
+	return s->words > 1 && strcmp(s->word[1], "atomic") == 0;
+}
+
+/* batch [atomic] RESERVATION | RESERVATION .. */
 static bool write_batch(const struct step *s, struct call *to)
 {
-	size_t from = 1;
+	size_t begin = 1 + is_atomic(s), from = begin;
 	bool   good = true;
 
-	text_add(&to->body, "{\"reservations\":[");
-	for (size_t i = 1; good && i <= s->words; i++) {
+	text_add(&to->body, is_atomic(s) ? "{\"atomic\":true,\"reservations\":[" : "{\"reservations\":[");
+	for (size_t i = begin; good && i <= s->words; i++) {
 		if (i < s->words && strcmp(s->word[i], "|") != 0)
 			continue;
-		text_add(&to->body, from > 1 ? "," : "");
+		text_add(&to->body, from > begin ? "," : "");
 		good = reservation_write(&to->body, s->word + from, i - from);
 		from = i + 1;
 	}
@@ -359,16 +365,17 @@ static const char *change_word(const char *word)
 	return strcmp(word, "if=held") == 0 ? "\"if_state\":\"held\"" : NULL;
 }
 
-/* confirmations ID .. [reacquire]    releases ID .. [if=held]    settlements ID .. */
+/* confirmations [atomic] ID .. [reacquire]    releases [atomic] ID .. [if=held]    settlements [atomic] ID .. */
 static bool write_changes(const struct step *s, struct call *to)
 {
-	size_t      last = s->words - 1;
+	size_t      last = s->words - 1, before = is_atomic(s);
 	const char *said = last > 0 ? change_word(s->word[last]) : NULL;
 
-	for (size_t i = 1; i <= last - (said != NULL); i++)
-		text_format(&to->body, "%s\"%s\"", i == 1 ? "{\"order_ids\":[" : ",", s->word[i]);
+	text_add(&to->body, before ? "{\"atomic\":true,\"order_ids\":[" : "{\"order_ids\":[");
+	for (size_t i = 1 + before; i <= last - (said != NULL); i++)
+		text_format(&to->body, "%s\"%s\"", i == 1 + before ? "" : ",", s->word[i]);
 	text_format(&to->body, said ? "],%s}" : "]}", said);
-	return last > (said != NULL);
+	return last > before + (said != NULL);
 }
 
 static bool write_change(const struct step *s, struct call *to)

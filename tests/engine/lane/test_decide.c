@@ -1,5 +1,6 @@
 /* test_decide.c - who gets what, without a database: the order of arrival, the precedence of refusals, what a batch
  * writes. */
+#include "engine/lane/certain.h"
 #include "engine/lane/decide.h"
 #include "engine/lane/quota.h"
 
