@@ -18,12 +18,12 @@ struct sku {
 		struct total  only; /* the totals of the only location: nearly every sku has one */
 		struct total *more; /* the totals of several locations, owned by the entry */
 	} total;
-	int64_t          read_ms; /* clock_boot_ms when the totals were read; NEVER before that */
-	uint32_t         totals;  /* number of locations */
-	uint32_t         hash;
-	_Atomic int64_t  per_customer; /* written under the lock; 0: no limit */
-	_Atomic bool     stopped;      /* its sale; written under the lock */
-	char             code[];
+	int64_t         read_ms; /* clock_boot_ms when the totals were read; NEVER before that */
+	uint32_t        totals;  /* number of locations */
+	uint32_t        hash;
+	_Atomic int64_t per_customer; /* written under the lock; 0: no limit */
+	_Atomic bool    stopped;      /* its sale; written under the lock */
+	char            code[];
 };
 #define NEVER INT64_MIN
 

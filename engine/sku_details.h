@@ -1,5 +1,5 @@
-/* sku_details.h - what a shop says of a sku beside its units: its name, its barcodes, its thresholds, and why its sale is
- * stopped. A list that one answer has, of one sku or of many. Zero-initialised is empty. */
+/* sku_details.h - what a shop says of a sku beside its units: its name, its barcodes, its thresholds, and why its sale
+ * is stopped. A list that one answer has, of one sku or of many. Zero-initialised is empty. */
 #ifndef SKU_DETAILS_H
 #define SKU_DETAILS_H
 

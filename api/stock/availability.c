@@ -170,9 +170,10 @@ static void baskets_write(struct json_writer *w, void *arg)
 	int64_t                   *available = mem_alloc(op->lines_count * sizeof(*available));
 
 	for (size_t i = 0; i < op->lines_count; totals += op->query->totals_of[i++])
-		available[i] = op->lines[i].sku ? sum_within(op->lines[i].sku, totals, op->query->totals_of[i], &a->within)
-		                                          .available
-		                                : -1;
+		available[i] =
+			op->lines[i].sku
+				? sum_within(op->lines[i].sku, totals, op->query->totals_of[i], &a->within).available
+				: -1;
 	json_open_array(w, "baskets");
 	for (size_t i = 0, from = 0, end; i < a->baskets; i++, from = end) {
 		for (end = from; end < a->lines && a->line[end].basket == i; end++)

@@ -18,7 +18,7 @@ struct sum {
 	int64_t incoming, incoming_reserved, incoming_stopped;
 	int64_t promised; /* units of available, reserved and stopped that are incoming: a caller that names locations
 	                   * has them, too */
-	bool    for_sale; /* false: the sku is stopped, or all locations that the caller names and where it is */
+	bool for_sale;    /* false: the sku is stopped, or all locations that the caller names and where it is */
 };
 /* The units of a sku (NULL: it is unknown) at these locations (NULL: at all). */
 struct sum sum_within(const struct sku *sku, const struct total *totals, size_t count, const struct within *within);

@@ -1,4 +1,5 @@
-/* sales_call.h - sales that are stopped or go on: the call for many skus, and the members of other calls and answers. */
+/* sales_call.h - sales that are stopped or go on: the call for many skus, and the members of other calls and answers.
+ */
 #ifndef API_SALES_H
 #define API_SALES_H
 

@@ -499,7 +499,8 @@ static void skus_write(struct json_writer *w, void *arg)
 		sku_details_write(w, &op->query->details, sku_id(op->lines[i].sku), false);
 		sum_write(w, &sum);
 		if (op->query->page.location)
-			total_there_write(w, op->lines[i].sku, totals, op->query->totals_of[i], op->query->page.location);
+			total_there_write(w, op->lines[i].sku, totals, op->query->totals_of[i],
+			                  op->query->page.location);
 		if (op->query->page.low) {
 			lows_write(w, lows, op->query->lows_of[i]);
 			lows += op->query->lows_of[i];

@@ -217,7 +217,8 @@ static enum db_result kinds_make_sure(struct lane *l)
 	enum db_result result = DB_OK;
 
 	for (size_t i = 0; result == DB_OK && !l->batch.kinds_read && i < l->batch.count; i++)
-		if (op_is_of_kinds(l->batch.ops[i]) || (l->batch.needs & NEEDS_LOCATION && op_meets_stop(l->batch.ops[i]))) {
+		if (op_is_of_kinds(l->batch.ops[i]) ||
+		    (l->batch.needs & NEEDS_LOCATION && op_meets_stop(l->batch.ops[i]))) {
 			outbox_send(&l->outbox);
 			result = past_locations(l->db, l->catalogue);
 			if (result == DB_OK)

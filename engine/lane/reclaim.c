@@ -99,8 +99,10 @@ static enum db_result expire_list(struct lane *l, struct reservation **list, siz
 		given->swept += (unsigned)count;
 		return DB_OK;
 	}
-	if (result == DB_OK && verdict == TXN_FENCED)
-		return lane_enter_again(l) ? DB_RETRY : DB_AWAY;
+	if (result == DB_OK && verdict == TXN_FENCED) { /* somebody else has the writer: the lane connects anew */
+		db_close(l->db);
+		return DB_RETRY;
+	}
 	if (result != DB_OK && result != DB_ERROR && !(result == DB_LOCKED && l->no_wait))
 		return result;
 	if (count == 1) {
@@ -239,8 +241,10 @@ static enum db_result walk_begin(struct lane *l, int64_t since_ms)
 		return DB_OK;
 	w->look = (struct swept){.at_ms = clock_ms()};
 	result = lane_ask(l, EXPIRED_EXISTS, &(struct fill){.writer = l->writer->writer_id}, lapsed_read, &lapsed);
-	if (result == DB_OK && lapsed.epoch != l->writer->epoch) /* shut out, perhaps by a change that is not known here */
-		return lane_enter_again(l) ? DB_RETRY : DB_AWAY;
+	if (result == DB_OK && lapsed.epoch != l->writer->epoch) {
+		db_close(l->db); /* shut out, perhaps by a change of a kind that is not known here */
+		return DB_RETRY;
+	}
 	w->look.to_ms = lapsed.now;
 	w->look.started_at = lapsed.started_at;
 	w->look.clock = lapsed.now - w->look.at_ms;

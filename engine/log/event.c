@@ -560,7 +560,7 @@ static void get_subject(struct in *in, struct feed_event *e, const union subject
 	}
 }
 
-/* Passes over the rest of the record: its lines, each of three numbers, or a level or units, each of four, or a sale. */
+/* Passes over the rest of the record: lines, each of three numbers, a level or units, each of four, or a sale. */
 static void skip_subject(struct in *in, struct feed_event *e)
 {
 	const struct event_trait *is = event_trait(e->type);

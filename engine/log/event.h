@@ -86,7 +86,7 @@ struct feed_event {
 	} * units; /* of STOCK; owned */
 	size_t units_count;
 	struct event_sale {
-		const struct sku      *sku;      /* one of the two; both NULL: not of SALE */
+		const struct sku      *sku; /* one of the two; both NULL: not of SALE */
 		const struct location *location;
 		bool                   for_sale;
 		char                  *reason; /* NULL: there is none; owned */

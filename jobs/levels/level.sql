@@ -114,7 +114,8 @@ UNION ALL
 -- name: units_look
 -- The units of the skus {list}: available and reserved over all locations that are for sale, on hand over all that are
 -- in the house. Where sales are stopped nothing is available.
-SELECT s.sku_id, SUM(IF({sells} AND o.for_sale = 1 AND k.for_sale = 1, s.available, 0)), SUM(IF({sells}, s.reserved, 0)),
+SELECT s.sku_id, SUM(IF({sells} AND o.for_sale = 1 AND k.for_sale = 1, s.available, 0)),
+       SUM(IF({sells}, s.reserved, 0)),
        SUM(IF({in_house}, s.available + s.reserved, 0))
   FROM stock_slot s FORCE INDEX (PRIMARY) LEFT JOIN location o FORCE INDEX (PRIMARY) ON o.location_id = s.location_id
   LEFT JOIN sku k FORCE INDEX (PRIMARY) ON k.sku_id = s.sku_id
