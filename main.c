@@ -9,6 +9,7 @@
 #include "commands/options.h"
 #include "commands/serve.h"
 #include "commands/show.h"
+#include "commands/sku_command.h"
 #include "commands/stats.h"
 #include "commands/tune.h"
 #include "engine/base/log.h"
@@ -62,6 +63,11 @@ const struct command commands[] = {
          "  holdfast show buried --error 'carrier down'\n"
          "Exits with 1 where there is none.\n",
          show_run},
+	{"sku", SKU, "SKU", 1, "stops the sale of a sku, at once and in every process, and lets it go on",
+         "  holdfast sku MUG --stop 'recall of lot 17'\n"
+         "  holdfast sku MUG --start\n"
+         "Orders keep the units that they have. Exits with 1 where there is no such sku.\n",
+         sku_run},
 	{"events", EVENTS, "", 0, "what happened, a line of JSON each; the cursor to go on from on stderr at the end",
          "  holdfast events > events.jsonl 2> cursor\n"
          "  holdfast events --after \"$(tail -n 1 cursor)\" --types reservation.settled,stock.out --follow\n"

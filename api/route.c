@@ -13,6 +13,7 @@
 #include "api/calls/split_call.h"
 #include "api/stock/stock_call.h"
 #include "api/calls/tasks.h"
+#include "api/stock/sales_call.h"
 #include "api/stock/thresholds.h"
 #include "api/stock/waiting_call.h"
 #include "api/calls/webhooks.h"

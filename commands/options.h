@@ -26,11 +26,12 @@ enum {
 	EXPORT = 4096,
 	SHOW = 8192,
 	JOBS = 16384,
+	SKU = 32768,
 	COMMANDS_END, /* stands after the last command */
 	ALL = 2 * (COMMANDS_END - 1) - 1,
 	HOUSED = ALL - KEY, /* every command that works on a database */
 	SERVE_KEY = SERVE | KEY,
-	PRINTS = JOBS | AUDIT | STATS | SHOW | IMPORT | REAP | KICK | PURGE | TUNE | KEY,
+	PRINTS = JOBS | SKU | AUDIT | STATS | SHOW | IMPORT | REAP | KICK | PURGE | TUNE | KEY,
 	WORK_REAP = WORK | REAP,
 	SERVE_WORK = SERVE | WORK
 };

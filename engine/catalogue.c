@@ -18,11 +18,12 @@ struct sku {
 		struct total  only; /* the totals of the only location: nearly every sku has one */
 		struct total *more; /* the totals of several locations, owned by the entry */
 	} total;
-	int64_t          read_ms; /* clock_boot_ms when the totals were read; NEVER before that */
-	uint32_t         totals;  /* number of locations */
-	uint32_t         hash;
-	_Atomic int64_t  per_customer; /* written under the lock; 0: no limit */
-	char             code[];
+	int64_t         read_ms; /* clock_boot_ms when the totals were read; NEVER before that */
+	uint32_t        totals;  /* number of locations */
+	uint32_t        hash;
+	_Atomic int64_t per_customer; /* written under the lock; 0: no limit */
+	_Atomic bool    stopped;      /* its sale; written under the lock */
+	char            code[];
 };
 #define NEVER INT64_MIN
 
@@ -47,7 +48,9 @@ struct catalogue {
 	uint32_t         newest_sku;      /* the largest number; 0: none */
 	int64_t          limits_number;   /* of the last change of a limit that is known; 0: none */
 	_Atomic int64_t  limits_ms;       /* clock_ms by which all changes of limits are known */
-	_Atomic size_t   limits_count;    /* skus with a limit */
+	size_t           limits_count;    /* skus with a limit .. */
+	size_t           stops_count;     /* .. and those whose sale is stopped .. */
+	_Atomic unsigned limits_any;      /* .. as bits: ANY_LIMIT, ANY_STOP */
 	_Atomic int64_t  locations_asked; /* numbers of looks that were given */
 	_Atomic unsigned past;
 	struct block    *blocks; /* blocks of all entries, forgotten ones too */
@@ -66,6 +69,11 @@ const char *sku_code(const struct sku *s)
 int64_t sku_per_customer(const struct sku *s)
 {
 	return atomic_load_explicit(&s->per_customer, memory_order_relaxed);
+}
+
+bool sku_stopped(const struct sku *s)
+{
+	return s && atomic_load_explicit(&s->stopped, memory_order_relaxed);
 }
 
 struct catalogue *catalogue_new(void)
@@ -250,11 +258,17 @@ const struct location *catalogue_location_by_id(struct catalogue *c, uint32_t id
 
 static void limits_forget(struct catalogue *c)
 {
-	for (size_t i = 0; atomic_load(&c->limits_count) > 0 && i < c->skus.size; i++)
-		if (c->skus.list[i])
-			atomic_store(&((struct sku *)c->skus.list[i])->per_customer, 0);
+	for (size_t i = 0; atomic_load(&c->limits_any) && i < c->skus.size; i++) {
+		struct sku *s = c->skus.list[i];
+
+		if (!s)
+			continue;
+		atomic_store(&s->per_customer, 0);
+		atomic_store(&s->stopped, false);
+	}
 	c->limits_number = 0;
-	atomic_store(&c->limits_count, 0);
+	c->limits_count = c->stops_count = 0;
+	atomic_store(&c->limits_any, 0);
 	atomic_store(&c->limits_ms, NEVER);
 }
 
@@ -274,7 +288,7 @@ static void forget(struct catalogue *c)
 
 static struct sku *sku_add(struct catalogue *c, uint32_t id, const char *code, size_t len, uint32_t hash)
 {
-	struct sku *s = block_cut(c, sizeof(*s) + len + 1);
+	struct sku *s = block_cut(c, offsetof(struct sku, code) + len + 1); /* and up to the next 8 bytes */
 
 	*s = (struct sku){.sku_id = id, .hash = hash, .read_ms = NEVER};
 	memcpy(s->code, code, len);
@@ -289,9 +303,11 @@ static struct sku *sku_add(struct catalogue *c, uint32_t id, const char *code, s
 
 struct sku *catalogue_sku_enter(struct catalogue *c, uint32_t id, const char *code, size_t len)
 {
-	uint32_t    hash = (uint32_t)hash_bytes(code, len);
+	uint32_t    hash;
 	struct sku *s, *known;
 
+	len = len > SKU_MAX ? SKU_MAX : len; /* by damage alone */
+	hash = (uint32_t)hash_bytes(code, len);
 	pthread_rwlock_wrlock(&c->lock);
 	known = numbered_find(&c->skus, id);
 	s = is_named(id, len) ? bucket_find(c, code, len, hash) : known;
@@ -344,11 +360,10 @@ void catalogue_locations_enter(struct catalogue *c, int64_t asked, int64_t versi
 static void limit_set(struct catalogue *c, const struct sku_limit *limit)
 {
 	int64_t before = atomic_exchange(&limit->sku->per_customer, limit->per_customer);
+	bool    stopped = atomic_exchange(&limit->sku->stopped, limit->stopped);
 
-	if (!before && limit->per_customer)
-		atomic_fetch_add(&c->limits_count, 1);
-	if (before && !limit->per_customer)
-		atomic_fetch_sub(&c->limits_count, 1);
+	c->limits_count += (size_t)((limit->per_customer != 0) - (before != 0));
+	c->stops_count += (size_t)(limit->stopped - stopped);
 }
 
 void catalogue_limits_enter(struct catalogue *c, unsigned past, int64_t to, int64_t read_ms,
@@ -358,6 +373,8 @@ void catalogue_limits_enter(struct catalogue *c, unsigned past, int64_t to, int6
 	if (past == atomic_load(&c->past) && to >= c->limits_number) {
 		for (size_t i = 0; to > c->limits_number && i < count; i++)
 			limit_set(c, &list[i]);
+		atomic_store(&c->limits_any,
+		             (c->limits_count > 0 ? ANY_LIMIT : 0U) | (c->stops_count > 0 ? ANY_STOP : 0U));
 		c->limits_number = to;
 		if (read_ms > atomic_load(&c->limits_ms))
 			atomic_store(&c->limits_ms, read_ms);
@@ -387,9 +404,9 @@ bool catalogue_limits_known(struct catalogue *c, int64_t since_ms)
 	return atomic_load_explicit(&c->limits_ms, memory_order_relaxed) >= since_ms;
 }
 
-bool catalogue_limits_any(struct catalogue *c)
+unsigned catalogue_limits_any(struct catalogue *c)
 {
-	return atomic_load_explicit(&c->limits_count, memory_order_relaxed) > 0;
+	return atomic_load_explicit(&c->limits_any, memory_order_relaxed);
 }
 
 void catalogue_forget(struct catalogue *c)

@@ -19,11 +19,14 @@ struct total {
 	int64_t                available, reserved;
 };
 
-struct sku; /* 56 bytes and its code; 8 to 24 more in the tables */
+struct sku; /* 57 bytes and its code; 8 to 24 more in the tables */
 uint32_t    sku_id(const struct sku *s);
 const char *sku_code(const struct sku *s); /* NUL-terminated */
 /* The most units that one customer may have, as it was read last; 0: no limit. Any thread. */
 int64_t sku_per_customer(const struct sku *s);
+/* True: its sale was stopped when it was read last; NULL: false. A lane of another memory is undone (sales.sql). Any
+ * thread. */
+bool sku_stopped(const struct sku *s);
 
 struct catalogue;
 struct catalogue *catalogue_new(void);
@@ -44,10 +47,11 @@ bool    catalogue_locations_same(struct catalogue *c, int64_t asked, int64_t ver
 void    catalogue_locations_enter(struct catalogue *c, int64_t asked, int64_t version, const struct location *list,
                                   size_t count);
 
-/* Limits of skus, as far as their changes are numbered (sku_limits.sql). */
+/* Limits and stops of skus, as far as their changes are numbered (sku_limits.sql). */
 struct sku_limit {
 	struct sku *sku;
 	int64_t     per_customer; /* 0: none */
+	bool        stopped;      /* its sale */
 };
 /* Enters the limits that were read behind the known number, all up to `to`. Where somebody else has entered more
  * meanwhile, or the catalogue forgot since `past`, none is entered. `read_ms`: clock_ms when the statement was sent
@@ -59,8 +63,9 @@ void    catalogue_limits_forget(struct catalogue *c);
 int64_t catalogue_limits_number(struct catalogue *c); /* of the last change that is known; 0: none is */
 /* Whether all changes are known that were committed by `since_ms` (clock_ms). */
 bool catalogue_limits_known(struct catalogue *c, int64_t since_ms);
-/* False: no known sku has a limit. */
-bool catalogue_limits_any(struct catalogue *c);
+/* Bits: some known sku has a limit; the sale of one is stopped. */
+enum { ANY_LIMIT = 1, ANY_STOP = 2 };
+unsigned catalogue_limits_any(struct catalogue *c);
 
 /* Forgets everything. The catalogue also does so when a number or a code is entered that it knows otherwise. */
 void     catalogue_forget(struct catalogue *c);

@@ -26,6 +26,21 @@ bool location_sells(const struct location *l)
 	return location_kind(l) == LOCATION_STOCK;
 }
 
+bool location_stopped(const struct location *l)
+{
+	return atomic_load_explicit(&l->stopped, memory_order_relaxed);
+}
+
+bool location_is_open(const struct location *l)
+{
+	return location_kind(l) == LOCATION_STOCK && !location_stopped(l);
+}
+
+int64_t location_says(const struct location *l)
+{
+	return (int64_t)location_kind(l) + (location_stopped(l) ? LOCATION_STOPPED : 0);
+}
+
 uint32_t location_waits_at(const struct location *l)
 {
 	uint32_t at = atomic_load_explicit(&l->waits_at, memory_order_relaxed);
@@ -92,6 +107,7 @@ bool locations_add(struct locations *l, const struct location *list, size_t coun
 
 		if (entry) {
 			atomic_store(&entry->kind, list[i].kind);
+			atomic_store(&entry->stopped, list[i].stopped);
 			atomic_store(&entry->expected_at, list[i].expected_at);
 			atomic_store(&entry->waits_at, list[i].waits_at);
 			continue;

@@ -19,6 +19,7 @@ const char *location_kind_name(enum location_kind k); /* a kind that nobody know
 struct location {
 	uint32_t         location_id;
 	_Atomic uint8_t  kind;        /* enum location_kind, as it was read last */
+	_Atomic bool     stopped;     /* sales there are */
 	_Atomic uint32_t waits_at;    /* the location whose waiting lines get what is available here; 0: none */
 	_Atomic int64_t  expected_at; /* ms; when what is promised there is expected; 0 or less: nobody said */
 	char             code[LOCATION_MAX + 1];
@@ -28,6 +29,13 @@ struct location {
 enum location_kind location_kind(const struct location *l);
 /* True: units at the location are in the house and for sale, and so are the units of the sum `available` of its sku. */
 bool location_sells(const struct location *l);
+/* True: orders get no units there that they do not have, in the house or promised, until sales there go on. */
+bool location_stopped(const struct location *l);
+/* True: it sells, and nothing is stopped there. */
+bool location_is_open(const struct location *l);
+/* Its kind, and LOCATION_STOPPED more where sales there are stopped: location_says in SQL. */
+enum { LOCATION_STOPPED = 128 };
+int64_t location_says(const struct location *l);
 /* The incoming location whose waiting lines come before whoever asks for units of this one; 0: none. */
 uint32_t location_waits_at(const struct location *l);
 /* True: units at the location are in the house, and in `on_hand` of their sku; false: they are promised. */

@@ -25,7 +25,8 @@ static void location_read(void *arg, const struct db_row *row)
 	*to = (struct location){.location_id = (uint32_t)db_int(row, 0),
 	                        .kind = (uint8_t)db_int(row, 2),
 	                        .expected_at = time_parse(row->col[3]),
-	                        .waits_at = (uint32_t)db_int(row, 4)};
+	                        .waits_at = (uint32_t)db_int(row, 4),
+	                        .stopped = db_int(row, 5) == 0};
 	memcpy(to->code, db_word(row, 1), row->len[1]);
 }
 

@@ -30,7 +30,7 @@ void sku_details_read(struct sku_details *d, const struct db_row *row)
 {
 	int64_t kind = db_int(row, 2);
 
-	if (kind < DETAIL_NAME || kind > DETAIL_THRESHOLD || (kind != DETAIL_THRESHOLD && !row->col[5]))
+	if (kind < DETAIL_NAME || kind > DETAIL_STOP || (kind < DETAIL_THRESHOLD && !row->col[5]))
 		db_other(row);
 	else
 		detail_add(d, (struct sku_detail){.sku_id = (uint32_t)db_int(row, 0),
@@ -73,6 +73,14 @@ const struct sku_detail *sku_details_of(const struct sku_details *d, uint32_t sk
 	for (*count = 0; from + *count < d->count && d->list[from + *count].sku_id == sku_id;)
 		++*count;
 	return *count > 0 ? d->list + from : NULL;
+}
+
+bool sku_details_stopped(const struct sku_details *d, uint32_t sku_id)
+{
+	size_t                   count;
+	const struct sku_detail *list = sku_details_of(d, sku_id, &count);
+
+	return count > 0 && list[count - 1].kind == DETAIL_STOP;
 }
 
 void sku_details_copy(struct sku_details *to, const struct sku_details *from, uint32_t sku_id)

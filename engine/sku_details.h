@@ -1,5 +1,5 @@
-/* sku_details.h - what a shop says of a sku beside its units: its name, its barcodes, its thresholds. A list that one
- * answer has, of one sku or of many. Zero-initialised is empty. */
+/* sku_details.h - what a shop says of a sku beside its units: its name, its barcodes, its thresholds, and why its sale
+ * is stopped. A list that one answer has, of one sku or of many. Zero-initialised is empty. */
 #ifndef SKU_DETAILS_H
 #define SKU_DETAILS_H
 
@@ -9,12 +9,13 @@
 enum { SKU_NAME_MAX = 200, SKU_NAME_BYTES = 4 * SKU_NAME_MAX, BARCODES_MAX = 20, BARCODE_MAX = 64 };
 
 /* In the order in which those of a sku stand; the numbers are those of stock.sql. */
-enum sku_detail_kind { DETAIL_NAME = 1, DETAIL_BARCODE = 2, DETAIL_THRESHOLD = 3 };
+enum sku_detail_kind { DETAIL_NAME = 1, DETAIL_BARCODE = 2, DETAIL_THRESHOLD = 3, DETAIL_STOP = 4 };
 struct sku_detail {
 	uint32_t             sku_id;
 	enum sku_detail_kind kind : 8;
 	int64_t              number; /* the place of a barcode; the units of a threshold */
-	char                *text;   /* the name, the barcode, or the location of a threshold (NULL: over all); owned */
+	char *text; /* the name, the barcode, the location of a threshold (NULL: over all), or the reason of a stop
+	               (NULL: none was given); owned */
 };
 struct sku_details {
 	struct sku_detail *list;
@@ -29,6 +30,8 @@ void sku_details_read(struct sku_details *d, const struct db_row *row);
 void sku_details_sort(struct sku_details *d);
 /* Those of one sku, a range of the list. */
 const struct sku_detail *sku_details_of(const struct sku_details *d, uint32_t sku_id, size_t *count);
+/* True: the sale of this sku is stopped. */
+bool sku_details_stopped(const struct sku_details *d, uint32_t sku_id);
 /* Adds copies of those of one sku behind what is in `to`. */
 void sku_details_copy(struct sku_details *to, const struct sku_details *from, uint32_t sku_id);
 

@@ -18,16 +18,22 @@ struct limits_reader {
 static void limit_read(void *arg, const struct db_row *row)
 {
 	struct limits_reader *in = arg;
+	int64_t               number = db_int(row, 0);
 
-	if (!row->col[1]) {
-		in->last = db_int(row, 0);
+	if (number < 0 || in->count == LIMITS_PAGE || row->len[2] > SKU_MAX) {
+		db_other(row);
 		return;
 	}
-	in->to = db_int(row, 0);
+	if (!row->col[1]) {
+		in->last = number;
+		return;
+	}
+	in->to = number;
 	in->list = mem_reach(in->list, in->count, &in->max, sizeof(*in->list));
 	in->list[in->count++] = (struct sku_limit){
-		catalogue_sku_enter(in->catalogue, (uint32_t)db_int(row, 1), db_word(row, 2), row->len[2]),
-		db_int(row, 3)};
+		.sku = catalogue_sku_enter(in->catalogue, (uint32_t)db_int(row, 1), db_word(row, 2), row->len[2]),
+		.per_customer = db_int(row, 3),
+		.stopped = db_int(row, 4) == 0};
 }
 
 /* One page of changes. *more: there are further ones. A database whose last change has a lower number than one that is

@@ -1,12 +1,12 @@
--- Limits: the most units of a sku that one customer may have. The limit stands in the sku's row, where whoever decides
--- reads it; table sku_limit says which limits have changed, for those who keep them in memory.
+-- Limits: the most units of a sku that one customer may have; and stops of the sale of a sku. Both stand in the sku's
+-- row; table sku_limit says which of them have changed, for processes that keep them in memory.
 
 -- name: limits_read
--- The last change of all, then the skus whose limit changed behind number {after_id}, {limit} at most, a range of the
--- primary key. Rows: (number, sku_id, code, limit or NULL).
-SELECT COALESCE(MAX(number), 0), NULL, NULL, NULL FROM sku_limit
+-- The last change of all, then the skus that changed behind number {after_id}, {limit} at most, a range of the primary
+-- key. Rows: (number, sku_id, code, limit or NULL, 0: its sale is stopped).
+SELECT COALESCE(MAX(number), 0), NULL, NULL, NULL, NULL FROM sku_limit
 UNION ALL
-(SELECT c.number, k.sku_id, k.code, k.per_customer
+(SELECT c.number, k.sku_id, k.code, k.per_customer, k.for_sale
    FROM sku_limit c FORCE INDEX (PRIMARY) STRAIGHT_JOIN sku k FORCE INDEX (PRIMARY) ON k.sku_id = c.sku_id
   WHERE c.number > {after_id} ORDER BY c.number LIMIT {limit});
 

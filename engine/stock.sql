@@ -11,9 +11,9 @@ SELECT code, sku_id FROM sku FORCE INDEX (code) WHERE code IN ({list});
 -- Committed by itself before the movement that needs it, so that no two movements wait for each other's new codes.
 INSERT IGNORE INTO sku (code, created_at) VALUES {rows};
 
--- piece: for_sale
--- Units at location o are in the house and for sale, and so are units of the sum `available` of their sku: in SQL what
--- location_sells is in C.
+-- piece: sells
+-- Units at location o are in the house and for sale, and so are units of the sum `available` of their sku, unless their
+-- sale was stopped: in SQL what location_sells is in C.
 o.kind = {stock}
 
 -- piece: in_house
@@ -24,7 +24,7 @@ o.kind <> {incoming}
 -- Another number, and never 0, where a location has come or says anything else. CRC32 alone does not do: the same
 -- change of two rows leaves the sum as it was.
 SELECT (COUNT(*) << 32 | BIT_XOR(CRC32(MD5(CONCAT_WS(' ', location_id, code, kind, IFNULL(expected_at, ''),
-                                                  IFNULL(waits_at, '')))))) + 1
+                                                  IFNULL(waits_at, ''), for_sale))))) + 1
   FROM location FORCE INDEX (PRIMARY)
 
 -- name: locations_version
@@ -32,7 +32,7 @@ SELECT (COUNT(*) << 32 | BIT_XOR(CRC32(MD5(CONCAT_WS(' ', location_id, code, kin
 
 -- name: locations_read
 -- All of them: they are few.
-SELECT location_id, code, kind, expected_at, waits_at FROM location FORCE INDEX (PRIMARY);
+SELECT location_id, code, kind, expected_at, waits_at, for_sale FROM location FORCE INDEX (PRIMARY);
 
 -- name: location_make
 INSERT IGNORE INTO location (code) VALUES {rows};
@@ -49,12 +49,16 @@ SELECT s.sku_id, s.location_id, SUM(IF(s.slot = {slot}, s.available, 0)), SUM(s.
     ON s.sku_id = want.sku_id AND s.location_id = want.location_id
  GROUP BY s.sku_id, s.location_id;
 
+-- piece: location_says
+-- The kind of location o, and 128 more where sales there are stopped: location_says in C.
+o.kind + IF(o.for_sale, 0, 128)
+
 -- piece: total_columns
 -- Of each location what is said of it, and whether its queue gets what is available.
-t.sku_id, t.location_id, t.available, t.reserved, o.kind, o.expected_at,
-       IF({for_sale} AND o.waits_at > 0, EXISTS (
-         SELECT 1 FROM waiting_line w FORCE INDEX (line)
-          WHERE w.sku_id = t.sku_id AND w.location_id = o.waits_at), 0)
+t.sku_id, t.location_id, t.available, t.reserved, {location_says}, o.expected_at,
+       IF({sells} AND o.waits_at > 0 AND o.for_sale = 1, EXISTS (
+         SELECT 1 FROM sku k FORCE INDEX (PRIMARY) STRAIGHT_JOIN waiting_line w FORCE INDEX (line)
+          WHERE k.sku_id = t.sku_id AND k.for_sale = 1 AND w.sku_id = t.sku_id AND w.location_id = o.waits_at), 0)
 
 -- piece: total_rows
   FROM (SELECT s.sku_id, s.location_id, SUM(s.available) AS available, SUM(s.reserved) AS reserved
@@ -67,9 +71,17 @@ t.sku_id, t.location_id, t.available, t.reserved, o.kind, o.expected_at,
 -- The totals of the skus {list}, by location.
 SELECT {total_columns} {total_rows};
 
+-- piece: stops
+-- Rows as those of totals, without a location: the reason (4) of each of the skus {list} whose sale is stopped.
+SELECT sku_id, NULL, 4, 0, NULL, stop_reason, 0 FROM sku FORCE INDEX (PRIMARY) WHERE sku_id IN ({list}) AND for_sale = 0
+
+-- name: stock_totals_told
+-- The same for readers, who are told what is stopped.
+SELECT {total_columns} {total_rows} UNION ALL {stops};
+
 -- piece: details
--- Rows as those of totals, without a location: names (1), barcodes (2) and thresholds (3) of the skus {list}. Texts
--- stand in the column of times, because each further column costs the reader 4 % of a GET.
+-- Likewise names (1), barcodes (2), thresholds (3) and reasons of stops (4) of the skus {list}. Texts stand in the
+-- column of times, because each further column costs the reader 4 % of a GET.
 SELECT sku_id, NULL, 1, 0, NULL, name, 0 FROM sku FORCE INDEX (PRIMARY)
  WHERE sku_id IN ({list}) AND name IS NOT NULL
 UNION ALL
@@ -78,6 +90,8 @@ UNION ALL
 SELECT l.sku_id, NULL, 3, l.low, NULL, o.code, 0
   FROM level l FORCE INDEX (PRIMARY) LEFT JOIN location o FORCE INDEX (PRIMARY) ON o.location_id = l.location_id
  WHERE l.sku_id IN ({list}) AND l.low IS NOT NULL
+UNION ALL
+{stops}
 
 -- name: sku_details
 {details};
@@ -345,7 +359,7 @@ SELECT {movement_columns}, {line_columns}
 -- All stock in one row, for operators: a walk over the slots. Units in the house that are not for sale come behind what
 -- is for sale, then promises: those that are free, and those that orders have.
 SELECT (SELECT COUNT(*) FROM sku), (SELECT COUNT(*) FROM location), COUNT(DISTINCT slot), COUNT(*),
-       COALESCE(SUM(IF({for_sale}, available, 0)), 0), COALESCE(SUM(IF({for_sale}, reserved, 0)), 0),
-       COALESCE(SUM(IF({for_sale} OR NOT {in_house}, 0, available + reserved)), 0),
+       COALESCE(SUM(IF({sells}, available, 0)), 0), COALESCE(SUM(IF({sells}, reserved, 0)), 0),
+       COALESCE(SUM(IF({sells} OR NOT {in_house}, 0, available + reserved)), 0),
        COALESCE(SUM(IF({in_house}, 0, available)), 0), COALESCE(SUM(IF({in_house}, 0, reserved)), 0)
   FROM stock_slot s LEFT JOIN location o FORCE INDEX (PRIMARY) ON o.location_id = s.location_id;

@@ -29,10 +29,13 @@ static void location_read(void *arg, const struct db_row *row)
 	*to = (struct location_row){.is = {.location_id = (uint32_t)db_int(row, 0),
 	                                   .kind = (uint8_t)db_int(row, 2),
 	                                   .expected_at = time_parse(row->col[3]),
-	                                   .waits_at = (uint32_t)db_int(row, 4)}};
+	                                   .waits_at = (uint32_t)db_int(row, 4),
+	                                   .stopped = db_int(row, 6) == 0}};
 	memcpy(to->is.code, db_word(row, 1), row->len[1]);
 	if (row->col[5])
 		memcpy(to->waits_at, row->col[5], row->len[5]);
+	if (row->col[7])
+		db_copy(row, 7, to->reason, sizeof(to->reason));
 }
 
 enum db_result location_find(struct db *db, const char *code, struct location_row *out, enum outcome *outcome)
@@ -192,6 +195,8 @@ enum db_result location_put(struct db *db, struct catalogue *c, const char *code
 	}
 	if (result == DB_OK && *outcome == OUTCOME_OK)
 		result = location_change(db, c, wish, &out->is, queue_id, outcome);
+	if (result == DB_OK && *outcome == OUTCOME_OK && wish->sells)
+		result = sales_at(db, c, &wish->sales, out->is.location_id);
 	if (result == DB_OK && *outcome == OUTCOME_OK)
 		result = location_find(db, code, out, outcome);
 	return result == DB_OK ? past_locations(db, c) : result;

@@ -6,11 +6,13 @@
 #include "engine/catalogue.h"
 #include "engine/db/db.h"
 #include "engine/outcome.h"
+#include "jobs/sales.h"
 
 enum { LOCATIONS_MAX = 65536 }; /* a receipt may make more */
 
 struct location_row {
 	struct location is;
+	char            reason[NOTE_MAX + 1];       /* of a stop of sales there; empty: none */
 	char            waits_at[LOCATION_MAX + 1]; /* the code; empty: at none */
 };
 
@@ -26,7 +28,9 @@ struct location_wish {
 	int64_t            expected_at;                /* expected time, ms; 0: none, -1: unchanged */
 	bool               waits;                      /* false: waits_at stays unchanged */
 	char               waits_at[LOCATION_MAX + 1]; /* empty: none */
-	const char        *fault;                      /* answered: the member that was refused; NULL: none */
+	bool               sells;                      /* false: sales there stay as they are */
+	struct sales_wish  sales;
+	const char        *fault; /* answered: the member that was refused; NULL: none */
 };
 /* Makes the location, or changes it. *outcome: OUTCOME_OK, and `out` has the location. IN_USE: something lies there,
  * even after holds past their time have expired. WRONG_KIND: a location of its kind has no expected time, or does not

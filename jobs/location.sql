@@ -2,7 +2,7 @@
 
 -- piece: location_columns
 o.location_id, o.code, o.kind, o.expected_at, o.waits_at,
-       (SELECT w.code FROM location w FORCE INDEX (PRIMARY) WHERE w.location_id = o.waits_at)
+       (SELECT w.code FROM location w FORCE INDEX (PRIMARY) WHERE w.location_id = o.waits_at), o.for_sale, o.stop_reason
 
 -- name: location_find
 SELECT {location_columns} FROM location o FORCE INDEX (code) WHERE o.code = {code};

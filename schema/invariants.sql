@@ -201,6 +201,18 @@ SELECT k.code AS sku, k.per_customer, c.number
  WHERE (k.per_customer < 1 OR (k.per_customer IS NOT NULL AND c.number IS NULL))
        AND k.sku_id BETWEEN {from_id} AND {until_id};
 
+-- name: stop_is_known (by_sku)
+-- A sku whose sale is stopped stands among the changes by which services know of it. A reason goes with a stop.
+SELECT k.code AS sku, k.for_sale, k.stop_reason, c.number
+  FROM sku k FORCE INDEX (PRIMARY) LEFT JOIN sku_limit c FORCE INDEX (sku) ON c.sku_id = k.sku_id
+ WHERE (k.for_sale > 1 OR (k.for_sale = 0 AND c.number IS NULL) OR (k.for_sale = 1 AND k.stop_reason IS NOT NULL))
+       AND k.sku_id BETWEEN {from_id} AND {until_id};
+
+-- name: location_stop_is_whole (at_once)
+-- Sales at a location are stopped or not. A reason goes with a stop.
+SELECT o.code AS location, o.for_sale, o.stop_reason FROM location o
+ WHERE o.for_sale > 1 OR (o.for_sale = 1 AND o.stop_reason IS NOT NULL);
+
 -- name: barcode_names_its_sku (by_sku)
 -- A barcode has the code of its sku beside it, by which lists are in order.
 SELECT k.code AS sku, b.sku_id, b.place

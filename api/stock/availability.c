@@ -42,28 +42,50 @@ static bool is_within(const struct within *within, const struct location *locati
 	return false;
 }
 
-struct sum sum_within(const struct total *totals, size_t count, const struct within *within)
+bool total_is_stopped(const struct sku *sku, const struct total *t)
 {
+	return (location_sells(t->location) || !location_in_house(t->location)) &&
+	       (sku_stopped(sku) || location_stopped(t->location));
+}
+
+/* `named`: the caller has named the location. */
+static void sum_add(struct sum *sum, const struct total *t, bool stopped, bool named)
+{
+	bool    in_house = location_in_house(t->location);
+	int64_t available = stopped ? 0 : t->available, held_back = t->available - available;
+
+	if (in_house && !location_sells(t->location)) {
+		sum->aside += t->available + t->reserved;
+		return;
+	}
+	if (!in_house) {
+		sum->incoming += available;
+		sum->incoming_stopped += held_back;
+		sum->incoming_reserved += t->reserved;
+		sum->promised += named ? t->available + t->reserved : 0;
+	}
+	if (in_house || named) {
+		sum->available += available;
+		sum->stopped += held_back;
+		sum->reserved += t->reserved;
+	}
+}
+
+struct sum sum_within(const struct sku *sku, const struct total *totals, size_t count, const struct within *within)
+{
+	bool       named = within && within->count > 0, any_stopped = false, any_open = !named;
 	struct sum sum = {0};
 
 	for (size_t i = 0; i < count; i++) {
+		bool stopped = total_is_stopped(sku, &totals[i]);
+
 		if (!is_within(within, totals[i].location))
 			continue;
-		if (location_sells(totals[i].location)) {
-			sum.available += totals[i].available;
-			sum.reserved += totals[i].reserved;
-		} else if (!location_in_house(totals[i].location)) {
-			sum.incoming += totals[i].available;
-			sum.incoming_reserved += totals[i].reserved;
-			if (!within || within->count == 0)
-				continue;
-			sum.available += totals[i].available;
-			sum.reserved += totals[i].reserved;
-			sum.promised += totals[i].available + totals[i].reserved;
-		} else {
-			sum.aside += totals[i].available + totals[i].reserved;
-		}
+		any_stopped |= stopped;
+		any_open |= !stopped;
+		sum_add(&sum, &totals[i], stopped, named);
 	}
+	sum.for_sale = !sku_stopped(sku) && (any_open || !any_stopped);
 	return sum;
 }
 
@@ -71,14 +93,20 @@ void sum_write(struct json_writer *w, const struct sum *sum)
 {
 	json_put_int(w, "available", sum->available);
 	json_put_int(w, "reserved", sum->reserved);
-	json_put_int(w, "on_hand", sum->available + sum->reserved + sum->aside - sum->promised);
+	json_put_int(w, "on_hand", sum->available + sum->reserved + sum->aside + sum->stopped - sum->promised);
 	if (sum->aside > 0)
 		json_put_int(w, "aside", sum->aside);
-	if (sum->incoming + sum->incoming_reserved == 0)
+	if (sum->stopped > 0)
+		json_put_int(w, "stopped", sum->stopped);
+	if (!sum->for_sale)
+		json_put_bool(w, "for_sale", false);
+	if (sum->incoming + sum->incoming_reserved + sum->incoming_stopped == 0)
 		return;
 	json_open_object(w, "incoming");
 	json_put_int(w, "available", sum->incoming);
 	json_put_int(w, "reserved", sum->incoming_reserved);
+	if (sum->incoming_stopped > 0)
+		json_put_int(w, "stopped", sum->incoming_stopped);
 	json_close_object(w);
 }
 
@@ -93,7 +121,7 @@ static void items_write(struct json_writer *w, void *arg)
 
 	json_open_array(w, "items");
 	for (size_t i = 0; i < op->lines_count; totals += op->query->totals_of[i++]) {
-		struct sum sum = sum_within(totals, op->query->totals_of[i], &a->within);
+		struct sum sum = sum_within(op->lines[i].sku, totals, op->query->totals_of[i], &a->within);
 
 		json_open_object(w, NULL);
 		json_put_string(w, "sku", op->lines[i].sku_code);
@@ -143,7 +171,9 @@ static void baskets_write(struct json_writer *w, void *arg)
 
 	for (size_t i = 0; i < op->lines_count; totals += op->query->totals_of[i++])
 		available[i] =
-			op->lines[i].sku ? sum_within(totals, op->query->totals_of[i], &a->within).available : -1;
+			op->lines[i].sku
+				? sum_within(op->lines[i].sku, totals, op->query->totals_of[i], &a->within).available
+				: -1;
 	json_open_array(w, "baskets");
 	for (size_t i = 0, from = 0, end; i < a->baskets; i++, from = end) {
 		for (end = from; end < a->lines && a->line[end].basket == i; end++)

@@ -14,14 +14,18 @@ struct within {
 /* The units of a sku: for sale and promised; in the house, but not for sale; not in the house yet. */
 struct sum {
 	int64_t available, reserved, aside;
-	int64_t incoming, incoming_reserved;
-	int64_t promised; /* units of available and reserved that are incoming: a caller that names locations has them,
-	                   * too
-	                   */
+	int64_t stopped; /* units that would be available if their sale were not stopped */
+	int64_t incoming, incoming_reserved, incoming_stopped;
+	int64_t promised; /* units of available, reserved and stopped that are incoming: a caller that names locations
+	                   * has them, too */
+	bool for_sale;    /* false: the sku is stopped, or all locations that the caller names and where it is */
 };
-/* The units of a sku at these locations (NULL: at all). */
-struct sum sum_within(const struct total *totals, size_t count, const struct within *within);
-/* Writes available, reserved, on_hand, and aside and incoming where there are such units. */
+/* The units of a sku (NULL: it is unknown) at these locations (NULL: at all). */
+struct sum sum_within(const struct sku *sku, const struct total *totals, size_t count, const struct within *within);
+/* True: units of the sku there that no order has are not for sale because of a stop. */
+bool total_is_stopped(const struct sku *sku, const struct total *t);
+/* Writes available, reserved, on_hand, what is aside, stopped and incoming where there are such units, and for_sale
+ * where it is false. */
 void sum_write(struct json_writer *w, const struct sum *sum);
 
 #endif

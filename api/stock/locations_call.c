@@ -2,6 +2,7 @@
 #include "api/stock/locations_call.h"
 #include "api/calls/page.h"
 #include "api/request.h"
+#include "api/stock/sales_call.h"
 #include "engine/base/memory.h"
 #include "engine/read/cursor.h"
 #include "jobs/location.h"
@@ -33,6 +34,7 @@ static void *call_new(struct request *r)
 
 	strcpy(call->code, r->param[0]);
 	call->wish.expected_at = -1;
+	call->wish.sales.by = r->key ? r->key->line.key_id : 0;
 	return call;
 }
 
@@ -48,6 +50,10 @@ static void location_write(struct json_writer *w, const void *location)
 		json_put_time(w, "expected_at", l->is.expected_at);
 	if (l->waits_at[0])
 		json_put_string(w, "waits_at", l->waits_at);
+	if (location_stopped(&l->is))
+		json_put_bool(w, "for_sale", false);
+	if (l->reason[0])
+		json_put_string(w, "reason", l->reason);
 }
 
 static void one_write(struct json_writer *w, void *arg)
@@ -81,6 +87,7 @@ static void read_put(struct json_reader *in, void *arg)
 		json_code(in, "waits_at", JSON_OPTIONAL, LOCATION_MAX, &waits_at, &len);
 	if (waits_at)
 		memcpy(call->wish.waits_at, waits_at, len);
+	call->wish.sells = sales_take(in, JSON_OPTIONAL, &call->wish.sales);
 }
 
 static enum db_result run_put(struct db *db, struct catalogue *c, void *arg)

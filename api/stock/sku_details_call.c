@@ -86,12 +86,14 @@ void sku_details_write(struct json_writer *w, const struct sku_details *d, uint3
 			json_put_string(w, NULL, list[i].text);
 		json_close_array(w);
 	}
-	if (i < count && thresholds) {
+	if (i < count && thresholds && list[i].kind == DETAIL_THRESHOLD) {
 		json_open_array(w, "thresholds");
-		for (; i < count; i++)
+		for (; i < count && list[i].kind == DETAIL_THRESHOLD; i++)
 			threshold_write(w, &list[i]);
 		json_close_array(w);
 	}
+	if (count > 0 && list[count - 1].kind == DETAIL_STOP && list[count - 1].text)
+		json_put_string(w, "reason", list[count - 1].text);
 }
 
 bool query_barcode(struct request *r, const char **barcode)

@@ -3,6 +3,7 @@
 #include "api/stock/arrivals.h"
 #include "api/stock/availability.h"
 #include "api/stock/losses_call.h"
+#include "api/stock/sales_call.h"
 #include "api/stock/sku_details_call.h"
 #include "api/calls/page.h"
 #include "api/request.h"
@@ -365,14 +366,20 @@ struct sku_answer {
 	const struct sku_details *details; /* NULL: they were not asked for */
 };
 
-static void total_write(struct json_writer *w, const struct total *t)
+static void total_write(struct json_writer *w, const struct sku *sku, const struct total *t)
 {
+	bool stopped = t->available > 0 && total_is_stopped(sku, t);
+
 	json_open_object(w, NULL);
 	json_put_string(w, "location", t->location->code);
 	json_put_string(w, "kind", location_kind_name(location_kind(t->location)));
-	json_put_int(w, "available", t->available);
+	json_put_int(w, "available", stopped ? 0 : t->available);
 	json_put_int(w, "reserved", t->reserved);
 	json_put_int(w, "on_hand", location_in_house(t->location) ? t->available + t->reserved : 0);
+	if (stopped)
+		json_put_int(w, "stopped", t->available);
+	if (location_stopped(t->location))
+		json_put_bool(w, "for_sale", false);
 	if (t->location->expected_at > 0)
 		json_put_time(w, "expected_at", t->location->expected_at);
 	json_close_object(w);
@@ -381,13 +388,13 @@ static void total_write(struct json_writer *w, const struct total *t)
 static void sku_write(struct json_writer *w, void *arg)
 {
 	const struct sku_answer *a = arg;
-	struct sum               sum = sum_within(a->totals, a->count, NULL);
+	struct sum               sum = sum_within(a->sku, a->totals, a->count, NULL);
 
 	json_put_string(w, "sku", sku_code(a->sku));
 	sum_write(w, &sum);
 	json_open_array(w, "locations");
 	for (size_t i = 0; i < a->count; i++)
-		total_write(w, &a->totals[i]);
+		total_write(w, a->sku, &a->totals[i]);
 	json_close_array(w);
 	limit_write(w, sku_per_customer(a->sku));
 	if (a->details)
@@ -467,12 +474,13 @@ static void lows_write(struct json_writer *w, const struct low *lows, size_t cou
 }
 
 /* The units at the location by which the list is filtered. */
-static void total_there_write(struct json_writer *w, const struct total *totals, size_t count, const char *location)
+static void total_there_write(struct json_writer *w, const struct sku *sku, const struct total *totals, size_t count,
+                              const char *location)
 {
 	json_open_array(w, "locations");
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(totals[i].location->code, location) == 0)
-			total_write(w, &totals[i]);
+			total_write(w, sku, &totals[i]);
 	json_close_array(w);
 }
 
@@ -484,14 +492,15 @@ static void skus_write(struct json_writer *w, void *arg)
 
 	json_open_array(w, "items");
 	for (size_t i = 0; i < op->lines_count; totals += op->query->totals_of[i++]) {
-		struct sum sum = sum_within(totals, op->query->totals_of[i], NULL);
+		struct sum sum = sum_within(op->lines[i].sku, totals, op->query->totals_of[i], NULL);
 
 		json_open_object(w, NULL);
 		json_put_string(w, "sku", op->lines[i].sku_code);
 		sku_details_write(w, &op->query->details, sku_id(op->lines[i].sku), false);
 		sum_write(w, &sum);
 		if (op->query->page.location)
-			total_there_write(w, totals, op->query->totals_of[i], op->query->page.location);
+			total_there_write(w, op->lines[i].sku, totals, op->query->totals_of[i],
+			                  op->query->page.location);
 		if (op->query->page.low) {
 			lows_write(w, lows, op->query->lows_of[i]);
 			lows += op->query->lows_of[i];
@@ -563,6 +572,8 @@ static void put_write(struct json_writer *w, void *arg)
 
 	json_put_string(w, "sku", put->sku);
 	limit_write(w, put->per_customer);
+	if (sku_details_stopped(&put->details, put->sku_id))
+		json_put_bool(w, "for_sale", false);
 	sku_details_write(w, &put->details, put->sku_id, false);
 }
 
@@ -585,6 +596,7 @@ void put_sku(struct request *r)
 	struct json_reader in;
 	struct json_fault  fault;
 	int64_t            wish = -1;
+	struct sales_wish  sales = {0};
 	struct sku_put    *put;
 	struct op         *op;
 
@@ -596,14 +608,18 @@ void put_sku(struct request *r)
 		json_int(&in, "per_customer", JSON_OPTIONAL, 1, LINE_UNITS_MAX, &wish);
 	put = mem_alloc(sizeof(*put));
 	sku_details_take(&in, put);
+	put->sales = sales_take(&in, JSON_OPTIONAL, &sales);
 	if (!read_end(r, &in, &fault)) {
 		sku_put_free(put);
 		return;
 	}
 	strcpy(put->sku, r->param[0]);
 	put->wish = wish;
+	put->for_sale = sales.for_sale;
+	strcpy(put->reason, sales.reason);
+	put->by = r->key ? r->key->line.key_id : 0;
 	op = op_new(OP_RUN, 0, 0);
-	op->job = (struct job){.run = sku_limits_put, .run_free = sku_put_free, .arg = put};
+	op->job = (struct job){.run = sales_put, .run_free = sku_put_free, .arg = put};
 	request_start(r, op, put_answer_request);
 }
 

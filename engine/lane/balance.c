@@ -156,8 +156,8 @@ static void balance_enter(struct lane *l, struct line *line, bool wanted)
 		}
 		if (p->waits_at)
 			b->needs |= NEEDS_WAITED;
-		if (!location_sells(line->location))
-			b->needs |= NEEDS_LOCATION | NEEDS_QUEUE;
+		if (!location_is_open(line->location))
+			b->needs |= NEEDS_LOCATION | (location_sells(line->location) ? 0U : (unsigned)NEEDS_QUEUE);
 		*place = (uint32_t)b->balances_count;
 	}
 	b->balances[*place - 1].wanted |= wanted;
@@ -276,6 +276,7 @@ void balances_find(struct lane *l)
 void balances_meet(struct lane *l)
 {
 	struct batch *b = &l->batch;
+	unsigned      any = catalogue_limits_any(l->catalogue);
 
 	for (size_t i = 0; i < b->count; i++) {
 		struct op          *op = b->ops[i];
@@ -286,8 +287,10 @@ void balances_meet(struct lane *l)
 		for (size_t k = 0; touched && k < touched->lines_count; k++)
 			balance_enter(l, &touched->lines[k], op->kind == OP_CONFIRM);
 	}
-	if (catalogue_limits_any(l->catalogue))
+	if (any & ANY_LIMIT)
 		quotas_meet(l);
+	if (any & ANY_STOP)
+		b->needs |= NEEDS_LOCATION;
 	for (size_t i = 0; i < b->balances_count; i++)
 		b->order[i] = (uint32_t)i;
 	qsort_r(b->order, b->balances_count, sizeof(b->order[0]), balance_order, b->balances);

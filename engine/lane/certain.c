@@ -73,6 +73,8 @@ bool op_is_certain(const struct op *op, const struct batch *b)
 		return false;
 	if (op_is_of_kinds(op))
 		return b->kinds_read;
+	if (b->needs & NEEDS_LOCATION && !b->kinds_read && op_meets_stop(op))
+		return false; /* units that a stop holds back may be for sale by now */
 	quotas_at_fault(b->quotas, op, quota_is_certain, &quotas);
 	if (!quotas.all || op_is_beyond(op))
 		return quotas.all;

@@ -96,7 +96,9 @@ static void line_decide(struct batch *b, struct op *op, struct line *line)
 	const struct line *old = replaces ? stored_line(op_replaced(op), line) : NULL;
 
 	line->reserved = old && old->qty > 0 ? old->qty : 0;
-	line->available = line_left(b, line) + line->reserved;
+	line->available = line->reserved;
+	if (!(b->needs & NEEDS_LOCATION && line_is_stopped(line)))
+		line->available += line_left(b, line);
 	line->fault = line->qty > 0 && line->available < line->qty;
 	line->granted = !line->fault ? line->qty : line->available > 0 ? line->available : 0;
 	line->limited = false;
@@ -195,8 +197,9 @@ static void line_hold(struct batch *b, struct op *op, struct line *line)
 /* What each line is granted: plain lines first, then choices. */
 static enum outcome lines_decide(struct batch *b, struct op *op)
 {
-	int64_t granted = 0;
-	bool    faults = false;
+	int64_t      granted = 0;
+	bool         faults = false;
+	enum outcome out = OUTCOME_OK;
 
 	for (size_t i = 0; i < op->lines_count; i++)
 		line_decide(b, op, &op->lines[i]);
@@ -211,8 +214,10 @@ static enum outcome lines_decide(struct batch *b, struct op *op)
 		faults |= op->lines[i].fault;
 	}
 	if (granted == 0)
-		return quotas_left_nothing(b->quotas, op) ? LIMIT_REACHED : SHORT;
-	return faults && op->reserve.mode == ALL_OR_NOTHING ? SHORT : OUTCOME_OK;
+		out = quotas_left_nothing(b->quotas, op) ? LIMIT_REACHED : SHORT;
+	else if (faults && op->reserve.mode == ALL_OR_NOTHING)
+		out = SHORT;
+	return out != OUTCOME_OK && b->needs & NEEDS_LOCATION && stops_decide(op) ? NOT_FOR_SALE : out;
 }
 
 /* Which units the order may have. */
@@ -423,15 +428,15 @@ static enum outcome reacquire_decide(struct batch *b, struct op *op)
 	bool                short_of = false;
 
 	op->change.reacquired = true;
-	if (f->state == HELD)
-		return quotas_judge_again(b->quotas, f);
 	for (size_t i = 0; i < f->lines_count; i++) {
-		f->lines[i].fault = !line_is_for_sale(&f->lines[i]);
+		f->lines[i].fault = !line_is_for_sale(&f->lines[i]) || line_is_stopped(&f->lines[i]);
 		if (f->lines[i].fault)
 			out = NOT_FOR_SALE;
 	}
 	if (out == OUTCOME_OK)
 		out = quotas_judge_again(b->quotas, f);
+	if (f->state == HELD)
+		return out;
 	for (size_t i = 0; out == OUTCOME_OK && i < f->lines_count; i++) {
 		f->lines[i].available = line_left(b, &f->lines[i]);
 		f->lines[i].fault = f->lines[i].available < f->lines[i].qty || f->lines[i].qty < 1; /* < 1: damaged */

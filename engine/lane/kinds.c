@@ -1,5 +1,6 @@
 /* kinds.c - see kinds.h. */
 #include "engine/lane/kinds.h"
+#include "engine/write/batch.h"
 
 #include <stdlib.h>
 
@@ -9,13 +10,68 @@ bool line_is_for_sale(const struct line *line)
 	return !line->location || location_sells(line->location) || !location_in_house(line->location);
 }
 
-/* True: the line asks for units that its order does not have yet. */
-static bool line_adds(const struct op *op, const struct line *line)
+bool line_is_stopped(const struct line *line)
 {
-	const struct reservation *had = op->kind == OP_AMEND ? op->found : NULL;
+	return sku_stopped(line->sku) || (line->location && location_stopped(line->location));
+}
+
+/* Units that the line asks for and its order, or the one that it replaces, does not have; below 0: it has more. */
+static int64_t line_adds(const struct op *op, const struct line *line)
+{
+	const struct reservation *had = op_replaced(op);
 	const struct line *old = had ? bsearch(line, had->lines, had->lines_count, sizeof(*line), line_order) : NULL;
 
-	return line->qty > (old ? old->qty : 0);
+	return line->qty - (old && old->qty > 0 ? old->qty : 0);
+}
+
+/* Sales are stopped at each of its locations. */
+static bool choice_is_stopped(const struct op *op, const struct choice *choice)
+{
+	for (size_t k = 0; k < choice->count; k++)
+		if (!line_is_stopped(&op->lines[choice->line[k]]))
+			return false;
+	return true;
+}
+
+/* True: the units are those that the order, or the one that it replaces, has there already. */
+static bool choice_stays(const struct op *op, const struct choice *choice)
+{
+	int64_t most = 0;
+
+	for (size_t k = 0; k < choice->count; k++) {
+		int64_t kept = -line_adds(op, &op->lines[choice->line[k]]);
+
+		if (kept > 0)
+			most = choice->may_split ? most + kept : kept > most ? kept : most;
+	}
+	return most >= choice->qty;
+}
+
+/* Judges by the stops alone, before customers' limits are. Without an outcome nothing is at fault. */
+static enum outcome stops_judge(struct op *op)
+{
+	size_t asked = op->choices_count, stopped = 0;
+
+	for (size_t i = 0; i < op->lines_count; i++) {
+		struct line *line = &op->lines[i];
+
+		line->fault = line_is_stopped(line) && line_adds(op, line) > 0;
+		asked += line->qty > 0;
+		stopped += line->fault;
+	}
+	for (size_t i = 0; i < op->choices_count; i++) {
+		struct choice *choice = &op->choices[i];
+
+		choice->fault = choice_is_stopped(op, choice) && !choice_stays(op, choice);
+		stopped += choice->fault;
+	}
+	if (stopped > 0 && (op->reserve.mode != BEST_EFFORT || (stopped == asked && !op_replaced(op))))
+		return NOT_FOR_SALE;
+	for (size_t i = 0; i < op->lines_count; i++)
+		op->lines[i].fault = false;
+	for (size_t i = 0; i < op->choices_count; i++)
+		op->choices[i].fault = false;
+	return OUTCOME_OK;
 }
 
 enum outcome locations_decide(struct op *op)
@@ -23,7 +79,7 @@ enum outcome locations_decide(struct op *op)
 	enum outcome out = OUTCOME_OK;
 
 	for (size_t i = 0; i < op->lines_count; i++) {
-		op->lines[i].fault = !line_is_for_sale(&op->lines[i]) && line_adds(op, &op->lines[i]);
+		op->lines[i].fault = !line_is_for_sale(&op->lines[i]) && line_adds(op, &op->lines[i]) > 0;
 		if (op->lines[i].fault)
 			out = NOT_FOR_SALE;
 	}
@@ -37,7 +93,30 @@ enum outcome locations_decide(struct op *op)
 		if (choice->fault)
 			out = NOT_FOR_SALE;
 	}
-	return out;
+	return out == OUTCOME_OK ? stops_judge(op) : out;
+}
+
+bool stops_decide(struct op *op)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < op->lines_count; i++)
+		any |= op->lines[i].fault && line_is_stopped(&op->lines[i]);
+	for (size_t i = 0; i < op->choices_count; i++)
+		any |= op->choices[i].fault && choice_is_stopped(op, &op->choices[i]);
+	for (size_t i = 0; any && i < op->lines_count; i++)
+		op->lines[i].fault &= line_is_stopped(&op->lines[i]);
+	for (size_t i = 0; any && i < op->choices_count; i++)
+		op->choices[i].fault &= choice_is_stopped(op, &op->choices[i]);
+	return any;
+}
+
+bool op_meets_stop(const struct op *op)
+{
+	for (size_t i = 0; i < op->lines_count; i++)
+		if (line_is_stopped(&op->lines[i]))
+			return true;
+	return op->outcome == NOT_FOR_SALE;
 }
 
 /* Units go from house to house, or from promise to promise; what arrives, from a promise to where it is for sale. */

@@ -1,5 +1,5 @@
-/* kinds.h - what the kinds of locations allow an operation. Pure. Kinds are as memory knows them: a refusal needs a
- * look (op_is_certain), and what is written is undone where a kind has changed. */
+/* kinds.h - what the kinds of locations, and stops of sales, allow an operation. Pure. Both are as memory knows them: a
+ * refusal needs a look (op_is_certain), and what is written is undone where one has changed. */
 #ifndef KINDS_H
 #define KINDS_H
 
@@ -7,8 +7,15 @@
 
 /* In the house or as a promise. */
 bool line_is_for_sale(const struct line *line);
-/* A reservation: NOT_FOR_SALE, with its lines and choices at fault, or OUTCOME_OK. */
+/* True: sales of its sku, or at its location, are stopped, so no order gets units there that it does not have. */
+bool line_is_stopped(const struct line *line);
+/* A reservation: NOT_FOR_SALE, with its lines and choices at fault, or OUTCOME_OK. A best effort goes on without the
+ * stopped lines, unless all of them are stopped. */
 enum outcome locations_decide(struct op *op);
+/* The operation is short of units. True: a stop is why, and only what is stopped is at fault from now on. */
+bool stops_decide(struct op *op);
+/* True: a line of the operation is stopped, or that is why it is refused. */
+bool op_meets_stop(const struct op *op);
 /* A movement: WRONG_KIND, with its lines or transfers at fault, or OUTCOME_OK. Where those would wait who lose units:
  * also UNKNOWN_LOCATION, or INVALID where nothing says where. */
 enum outcome moved_locations_decide(struct op *op);

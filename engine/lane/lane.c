@@ -189,8 +189,8 @@ static void op_doubt(struct batch *b, struct op *op)
 	b->needs |= NEEDS_LOOK;
 	op->looks++;
 	quotas_at_fault(b->quotas, op, quota_doubt, NULL);
-	if (!op_is_refused(op) || op_is_beyond(op))
-		return;
+	if (!op_is_refused(op) || op_is_beyond(op) || op_is_of_kinds(op))
+		return; /* it rests on no balance */
 	lines_doubt(b, op->lines, op->lines_count);
 	if (op_takes_again(op))
 		lines_doubt(b, op->found->lines, op->found->lines_count);
@@ -217,15 +217,18 @@ static bool batch_doubt(struct lane *l)
 	return any;
 }
 
-/* Memory may have an older kind of a location than the database. */
+/* Memory may have an older kind of a location than the database, and stops that have ended. */
 static enum db_result kinds_make_sure(struct lane *l)
 {
 	enum db_result result = DB_OK;
 
 	for (size_t i = 0; result == DB_OK && !l->batch.kinds_read && i < l->batch.count; i++)
-		if (op_is_of_kinds(l->batch.ops[i])) {
+		if (op_is_of_kinds(l->batch.ops[i]) ||
+		    (l->batch.needs & NEEDS_LOCATION && op_meets_stop(l->batch.ops[i]))) {
 			outbox_send(&l->outbox);
 			result = past_locations(l->db, l->catalogue);
+			if (result == DB_OK)
+				result = sku_limits_read(l->db, l->catalogue);
 			l->batch.kinds_read = result == DB_OK;
 		}
 	return result;
@@ -436,9 +439,12 @@ static void writers_answer(struct lane *l, enum outcome outcome)
 static void batch_undone(struct lane *l, enum txn_verdict verdict)
 {
 	switch (verdict) {
-	case TXN_FENCED:
-		db_close(l->db);
-		break;
+	case TXN_FENCED: /* locations, stops of sales or the log have changed, or the connection has lost its writer */
+		if (!lane_enter_again(l))
+			break;
+		l->last_failed = false;
+		batch_put_back(l);
+		return;
 	case TXN_LIMIT:
 		for (size_t i = 0; i < l->batch.count; i++)
 			l->batch.ops[i]->exclusive |= l->batch.ops[i]->kind == OP_MOVE;

@@ -28,6 +28,7 @@ enum {
 	R_HOLD_REASON = R_KEY << 13, /* only beside R_ON_HOLD */
 };
 enum { M_KEY = 1, M_REASON = 2, M_REFERENCE = 4, M_CUT = 8, M_ORDER = 16, M_TRANSFERS = 32 };
+enum { S_FOR_SALE = 1, S_REASON = 2 };
 enum { NO_CAUSE, TASK_CAUSE }; /* more: a text of so many bytes less 1 */
 _Static_assert(STATES <= 1 << STATE_BITS, "a state has its bits");
 
@@ -183,7 +184,6 @@ void event_entered(struct text *to, const struct event_head *head, const struct 
 	event_reservation(to, head, &now, r->lines, r->lines_count, false);
 }
 
-/* As many of them as a record keeps. */
 static void put_transfers(struct text *to, const struct transfer *list, size_t count)
 {
 	if (count == 0)
@@ -239,6 +239,14 @@ void event_stock(struct text *to, const struct event_units *list, size_t count)
 	}
 }
 
+void event_sale(struct text *to, const struct event_head *head, uint32_t id, bool for_sale, const char *reason)
+{
+	put_head(to, head);
+	put(to, id);
+	put(to, (for_sale ? S_FOR_SALE : 0) | (reason ? S_REASON : 0));
+	put_string_if(to, reason);
+}
+
 /* ---- reading */
 
 struct in {
@@ -252,6 +260,7 @@ struct in {
 	bool        caused;
 	const char *id;
 	size_t      id_len;
+	uint32_t    number; /* in a light reading: of the sku or location of a SALE */
 };
 
 static uint64_t get(struct in *in)
@@ -398,7 +407,6 @@ static void get_reservation(struct in *in, struct reservation *r, uint32_t *made
 	*cut = has & R_CUT;
 }
 
-/* In a light reading they are passed over. */
 static void get_transfers(struct in *in, struct movement *m)
 {
 	size_t count = get_count(in, 4);
@@ -408,11 +416,10 @@ static void get_transfers(struct in *in, struct movement *m)
 	for (size_t i = 0; i < count && !in->wrong; i++) {
 		struct transfer t = {0};
 
-		if (in->light) {
-			for (int k = 0; k < 4; k++)
-				get(in);
+		for (int k = 0; in->light && k < 4; k++)
+			get(in);
+		if (in->light)
 			continue;
-		}
 		t.sku = get_sku(in);
 		t.from = get_location(in, false);
 		t.to = get_location(in, false);
@@ -439,6 +446,22 @@ static void get_movement(struct in *in, struct movement *m, uint32_t *made_by, b
 	if (has & M_TRANSFERS)
 		get_transfers(in, m);
 	*cut = has & M_CUT;
+}
+
+/* In a light reading it is passed over. */
+static void get_sale(struct in *in, struct feed_event *e)
+{
+	uint64_t has;
+
+	if (in->light)
+		in->number = get_small(in);
+	else if (e->type == EVENT_SKU_SALE)
+		e->sale.sku = get_sku(in);
+	else
+		e->sale.location = get_location(in, false);
+	has = get(in);
+	e->sale.for_sale = has & S_FOR_SALE;
+	e->sale.reason = get_text(in, has & S_REASON, NOTE_MAX);
 }
 
 /* A copy of the subject's `size` bytes, and behind them the lines that follow. */
@@ -529,16 +552,24 @@ static void get_subject(struct in *in, struct feed_event *e, const union subject
 	case STOCK:
 		get_units(in, e);
 		break;
+	case SALE:
+		get_sale(in, e);
+		break;
 	case NOTHING:
 		break;
 	}
 }
 
-/* Passes over the rest of the record: its lines, each of three numbers, or a level or units, each of four. */
-static void skip_subject(struct in *in, const struct event_trait *is)
+/* Passes over the rest of the record: lines, each of three numbers, a level or units, each of four, or a sale. */
+static void skip_subject(struct in *in, struct feed_event *e)
 {
-	uint64_t numbers = is->about == RESERVATION || is->about == MOVEMENT ? 3 : 4;
+	const struct event_trait *is = event_trait(e->type);
+	uint64_t                  numbers = is->about == RESERVATION || is->about == MOVEMENT ? 3 : 4;
 
+	if (is->about == SALE) {
+		get_sale(in, e);
+		return;
+	}
 	for (int lists = is->moves == SWAPS ? 2 : 1; lists > 0; lists--)
 		for (uint64_t left = numbers * (is->about == LEVEL ? 1 : get_count(in, numbers));
 		     left > 0 && !in->wrong; left--)
@@ -553,6 +584,7 @@ void feed_event_free(struct feed_event *e)
 	movement_free(e->movement);
 	free(e->before);
 	free(e->units);
+	free(e->sale.reason);
 	free(e->by);
 	free(e->made_by_name);
 	free(e);
@@ -618,7 +650,7 @@ bool event_decode(struct catalogue *c, const struct event_row *row, const struct
 		if (in.light) {
 			passed.type = type;
 			get_head(&in, &passed, &subject);
-			skip_subject(&in, event_trait(type));
+			skip_subject(&in, &passed);
 			continue;
 		}
 		e = mem_alloc(sizeof(*e));
@@ -652,19 +684,17 @@ bool event_touches(const struct event_row *row, void (*each)(void *arg, const st
 
 	in.light = true;
 	while (in.at < in.end && !in.wrong) {
-		enum event_about about;
-		enum moves       moves;
+		const struct event_trait *is;
 
 		e.type = (enum event_type)get_small(&in);
-		about = event_trait(e.type)->about;
-		moves = event_trait(e.type)->moves;
+		is = event_trait(e.type);
 		get_head(&in, &e, &subject);
-		if (moves == RETAKES)
-			moves = in.caused ? TAKES : NO_MOVE;
-		if (about == RESERVATION || about == MOVEMENT)
-			lines_touch(&in, &e, moves, each, arg);
+		if (is->about == RESERVATION || is->about == MOVEMENT)
+			lines_touch(&in, &e, is->moves != RETAKES ? is->moves : in.caused ? TAKES : NO_MOVE, each, arg);
 		else
-			skip_subject(&in, event_trait(e.type));
+			skip_subject(&in, &e);
+		if (e.type == EVENT_SKU_SALE && !in.wrong)
+			each(arg, &(struct event_touch){.type = e.type, .sku_id = in.number});
 	}
 	return !in.wrong;
 }

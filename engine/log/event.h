@@ -44,6 +44,8 @@ struct event_units {
 	int64_t  available, reserved, on_hand;
 };
 void event_stock(struct text *to, const struct event_units *list, size_t count);
+/* Sales of a sku or at a location, which `id` is the number of, are stopped or go on. reason NULL: there is none. */
+void event_sale(struct text *to, const struct event_head *head, uint32_t id, bool for_sale, const char *reason);
 
 /* ---- reading */
 
@@ -83,6 +85,12 @@ struct feed_event {
 		int64_t           available, reserved, on_hand;
 	} * units; /* of STOCK; owned */
 	size_t units_count;
+	struct event_sale {
+		const struct sku      *sku; /* one of the two; both NULL: not of SALE */
+		const struct location *location;
+		bool                   for_sale;
+		char                  *reason; /* NULL: there is none; owned */
+	} sale;
 };
 void feed_event_free(struct feed_event *e); /* NULL is fine */
 
@@ -102,7 +110,8 @@ struct event_touch {
 	const char     *id;                  /* .. of the reservation or movement of this id .. */
 	size_t          id_len;              /* .. which lives as long as the row */
 };
-/* Tells of each line of the row that moves units into or out of `available` or `reserved`; names are not looked up, and
+/* Tells of each line of the row that moves units into or out of `available` or `reserved`, and of each sku that is
+ * stopped or goes on; names are not looked up, and
  * a row takes a sixth of the time of event_decode. Lines of a split count as taken: where those of the first order were
  * left out, the split's are not. false: as event_decode. */
 bool event_touches(const struct event_row *row, void (*each)(void *arg, const struct event_touch *t),

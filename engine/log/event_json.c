@@ -60,6 +60,17 @@ static void units_write(struct json_writer *w, const struct event_unit *units, s
 	json_close_array(w);
 }
 
+static void sale_write(struct json_writer *w, const struct event_sale *sale)
+{
+	if (sale->sku)
+		json_put_string(w, "sku", sku_code(sale->sku));
+	else
+		json_put_string(w, "location", sale->location->code);
+	json_put_bool(w, "for_sale", sale->for_sale);
+	if (sale->reason)
+		json_put_string(w, "reason", sale->reason);
+}
+
 /* A change tells its lines before. */
 static void reservation_write(struct json_writer *w, const struct feed_event *e, size_t lines)
 {
@@ -82,6 +93,8 @@ static void subject_write(struct json_writer *w, const struct feed_event *e, siz
 		movement_json_part(w, e->movement, e->made_by_name, lines);
 	else if (e->level.sku)
 		level_write(w, &e->level);
+	else if (e->sale.sku || e->sale.location)
+		sale_write(w, &e->sale);
 	else
 		units_write(w, e->units, e->units_count);
 }

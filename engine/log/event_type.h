@@ -4,7 +4,7 @@
 
 #include "engine/rows.h"
 
-enum event_about { NOTHING, RESERVATION, MOVEMENT, LEVEL, STOCK };
+enum event_about { NOTHING, RESERVATION, MOVEMENT, LEVEL, STOCK, SALE };
 /* What a line of an event does to `available`, by the sign of its units. RETAKES: takes where there is a cause, which
  * is that the units were acquired anew. KEEPS: moves units out of `reserved` alone. SWAPS: takes them, and gives those
  * of a second list, the lines before. */

@@ -7,6 +7,7 @@
 #include "engine/db/db.h"
 #include "engine/past.h"
 #include "engine/read/cursor.h"
+#include "engine/sku_limits.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,8 @@ struct total_row {
 
 struct totals_reader {
 	struct catalogue   *catalogue;
-	struct sku_details *details; /* NULL: they are not asked for */
+	struct sku_details *details;  /* .. */
+	bool                detailed; /* .. all of them; false: stops alone */
 	struct total_row   *list;
 	size_t              count, max;
 	bool lacks; /* a row names a location that the catalogue lacks, or of which it knows something else */
@@ -32,12 +34,12 @@ static void total_read(void *arg, const struct db_row *row)
 	const struct location *location;
 	struct total_row      *to;
 
-	if (in->details && !row->col[1]) {
+	if (!row->col[1]) {
 		sku_details_read(in->details, row);
 		return;
 	}
 	location = catalogue_location_by_id(in->catalogue, (uint32_t)db_int(row, 1));
-	in->lacks |= !location || location_kind(location) != (enum location_kind)db_int(row, 4) ||
+	in->lacks |= !location || location_says(location) != db_int(row, 4) ||
 	             location->expected_at != time_parse(row->col[5]);
 	if (!location)
 		return;
@@ -133,17 +135,32 @@ static void totals_give(struct catalogue *c, struct op *op, const struct sku_det
 static enum db_result totals_ask(struct db *db, const struct values *ids, struct totals_reader *in)
 {
 	in->count = 0;
-	if (in->details)
-		sku_details_reset(in->details);
-	return db_ask(db, in->details ? STOCK_TOTALS_DETAILED : STOCK_TOTALS, &(struct fill){.rows = ids}, total_read,
-	              in);
+	sku_details_reset(in->details);
+	return db_ask(db, in->detailed ? STOCK_TOTALS_DETAILED : STOCK_TOTALS_TOLD, &(struct fill){.rows = ids},
+	              total_read, in);
 }
 
-/* Reads the totals of these skus into the catalogue, whose numbers are of `past`, and their details (NULL: without). */
-static enum db_result totals_read(struct db *db, struct catalogue *c, unsigned past, const struct values *ids,
-                                  struct sku_details *details)
+/* Memory learns at once of stops that a read has seen, and of those that have ended: answers tell what memory knows. */
+static enum db_result stops_learn(struct db *db, struct catalogue *c, const struct values *ids,
+                                  const struct sku_details *details)
 {
-	struct totals_reader in = {.catalogue = c, .details = details};
+	bool differs = false;
+
+	if (details->count == 0 && !(catalogue_limits_any(c) & ANY_STOP))
+		return DB_OK;
+	for (size_t i = 0; i < ids->count; i++) {
+		uint32_t id = (uint32_t)ids->list[i].number;
+
+		differs |= sku_details_stopped(details, id) != sku_stopped(catalogue_sku_by_id(c, id));
+	}
+	return differs ? sku_limits_read(db, c) : DB_OK;
+}
+
+/* Reads the totals of these skus into the catalogue, whose numbers are of `past`, and their details. */
+static enum db_result totals_read(struct db *db, struct catalogue *c, unsigned past, const struct values *ids,
+                                  bool detailed, struct sku_details *details)
+{
+	struct totals_reader in = {.catalogue = c, .details = details, .detailed = detailed};
 	int64_t              read_ms = clock_boot_ms();
 	enum db_result       result;
 
@@ -154,8 +171,9 @@ static enum db_result totals_read(struct db *db, struct catalogue *c, unsigned p
 		result = past_locations(db, c);
 	if (in.lacks && result == DB_OK)
 		result = totals_ask(db, ids, &in);
-	if (details)
-		sku_details_sort(details);
+	sku_details_sort(details);
+	if (result == DB_OK)
+		result = stops_learn(db, c, ids, details);
 	if (result == DB_OK && past != catalogue_past(c))
 		result = DB_RETRY; /* the catalogue has forgotten the findings: the database is another one */
 	if (result == DB_OK)
@@ -182,7 +200,7 @@ enum db_result totals_answer(struct db *db, struct catalogue *c, struct op **ops
 				values_row(&ids, V_INT(sku_id(sku)));
 		}
 	if (result == DB_OK)
-		result = totals_read(db, c, past, &ids, detailed ? &details : NULL);
+		result = totals_read(db, c, past, &ids, detailed, &details);
 	for (size_t i = 0; result == DB_OK && i < count; i++)
 		totals_give(c, ops[i], &details);
 	sku_details_fini(&details);
@@ -412,7 +430,7 @@ static enum db_result listing_look(struct db *db, struct listing *in, size_t cou
 	for (size_t i = 0; i < in->skus_count; i++)
 		values_row(&ids, V_INT(sku_id(in->skus[i])));
 	if (result == DB_OK)
-		result = totals_read(db, in->catalogue, past, &ids, &in->details);
+		result = totals_read(db, in->catalogue, past, &ids, true, &in->details);
 	if (result == DB_OK && page->low && ids.count > 0)
 		result = db_ask(db, LEVELS_OF_SKUS, &(struct fill){.rows = &ids}, level_read, in);
 	if (result == DB_OK && page->low && ids.count > 0)

@@ -10,6 +10,7 @@
 #include "engine/db/storage.h"
 #include "engine/db/writer.h"
 #include "engine/past.h"
+#include "engine/sku_limits.h"
 
 #include <stdlib.h>
 
@@ -59,6 +60,34 @@ static void writer_compare(struct lane *l, const struct db_writer *before)
 	l->committed_no = l->writer->batch_no;
 }
 
+/* Makes sure of the writer, and learns what a transaction rests on that looks at nothing: a change of a kind and a stop
+ * of sales shut out the writers that entered before. */
+static enum db_result fence_take_up(struct lane *l)
+{
+	enum db_result result = writer_enter(l->db, l->slot);
+
+	if (result == DB_OK)
+		result = past_locations(l->db, l->catalogue);
+	return result == DB_OK ? sku_limits_read(l->db, l->catalogue) : result;
+}
+
+bool lane_enter_again(struct lane *l)
+{
+	struct db_writer before = *l->writer;
+	int64_t          committed_no = l->committed_no;
+	enum db_result   result;
+
+	outbox_send(&l->outbox);
+	l->writer->epoch = 0;
+	result = fence_take_up(l);
+	if (result == DB_OK)
+		writer_compare(l, &before);
+	if (result == DB_OK && l->writer->mark == before.mark && l->writer->batch_no == committed_no)
+		return true;
+	db_close(l->db);
+	return false;
+}
+
 /* Connects, and makes sure that nothing of an earlier connection can still land. Afterwards the writer says which batch
  * was committed last. */
 bool lane_connect(struct lane *l)
@@ -73,9 +102,7 @@ bool lane_connect(struct lane *l)
 	result = statements_prepare(l);
 	sent_ms = clock_ms();
 	if (result == DB_OK)
-		result = writer_enter(l->db, l->slot);
-	if (result == DB_OK) /* a change of a kind from now on shuts this connection out */
-		result = past_locations(l->db, l->catalogue);
+		result = fence_take_up(l);
 	if (result != DB_OK) {
 		db_close(l->db);
 		return false;

@@ -10,6 +10,9 @@ enum db_result lane_ask(struct lane *l, enum statement name, const struct fill *
                         void (*each)(void *arg, const struct db_row *row), void *arg) MUST_CHECK;
 /* Connects, and shuts out the remains of an earlier connection. */
 bool lane_connect(struct lane *l) MUST_CHECK;
+/* The lane was shut out: enters its writer again on the same connection, on which nothing can still land. False: the
+ * connection is closed, as it is where the writer is another one, or says less than was committed. */
+bool lane_enter_again(struct lane *l) MUST_CHECK;
 /* Whether an idle lane's connection still stands; closes it if not. Shows that the lane's writer is not silent. */
 bool lane_check(struct lane *l) MUST_CHECK;
 void lane_leave(struct lane *l); /* the lane ends in order: its writer may be taken */

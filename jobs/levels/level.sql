@@ -9,10 +9,10 @@ SELECT want.sku_id, want.location_id,
        COALESCE(IF(want.location_id = 0,
                    (SELECT SUM(s.available) FROM stock_slot s FORCE INDEX (PRIMARY)
                       STRAIGHT_JOIN location o FORCE INDEX (PRIMARY) ON o.location_id = s.location_id
-                     WHERE s.sku_id = want.sku_id AND {for_sale}),
+                     WHERE s.sku_id = want.sku_id AND {sells}),
                    (SELECT SUM(s.available) FROM stock_slot s FORCE INDEX (PRIMARY)
                      WHERE s.sku_id = want.sku_id AND s.location_id = want.location_id)), 0),
-       l.level, COALESCE(l.low, -1), l.stamp, IF(want.location_id = 0, l.low IS NOT NULL, COALESCE({for_sale}, 1))
+       l.level, COALESCE(l.low, -1), l.stamp, IF(want.location_id = 0, l.low IS NOT NULL, COALESCE({sells}, 1))
   FROM want LEFT JOIN level l FORCE INDEX (PRIMARY)
     ON l.sku_id = want.sku_id AND l.location_id = want.location_id
   LEFT JOIN location o FORCE INDEX (PRIMARY) ON o.location_id = want.location_id;
@@ -113,10 +113,12 @@ UNION ALL
 
 -- name: units_look
 -- The units of the skus {list}: available and reserved over all locations that are for sale, on hand over all that are
--- in the house.
-SELECT s.sku_id, SUM(IF({for_sale}, s.available, 0)), SUM(IF({for_sale}, s.reserved, 0)),
+-- in the house. Where sales are stopped nothing is available.
+SELECT s.sku_id, SUM(IF({sells} AND o.for_sale = 1 AND k.for_sale = 1, s.available, 0)),
+       SUM(IF({sells}, s.reserved, 0)),
        SUM(IF({in_house}, s.available + s.reserved, 0))
   FROM stock_slot s FORCE INDEX (PRIMARY) LEFT JOIN location o FORCE INDEX (PRIMARY) ON o.location_id = s.location_id
+  LEFT JOIN sku k FORCE INDEX (PRIMARY) ON k.sku_id = s.sku_id
  WHERE s.sku_id IN ({list}) GROUP BY s.sku_id;
 
 -- piece: watch_lease

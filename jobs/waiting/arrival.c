@@ -5,6 +5,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "engine/db/retry.h"
+#include "engine/db/writer.h"
 #include "engine/log/event.h"
 #include "engine/past.h"
 #include "jobs/waiting/deferred.h"
@@ -122,6 +123,12 @@ static enum db_result serve(struct db *db, struct arrival *list, const struct ha
 
 /* ---- several skus together */
 
+/* False: the writer was shut out since the look, so what was found may be stopped by now. */
+static bool is_entered(struct db *db)
+{
+	return db_writer(db)->epoch != 0;
+}
+
 /* The arrival is deferred, or its row is damaged (no units left). */
 static bool is_left_out(const struct arrivals *all, const struct arrival *a)
 {
@@ -178,6 +185,8 @@ static enum db_result serve_together(struct db *db, struct arrivals *all, int64_
 	for (size_t i = 0, count; i < all->count && clock_ms() < until_ms && clock_ms() >= all->apart_ms; i += count) {
 		enum db_result result = DB_OK;
 
+		if (!is_entered(db))
+			break;
 		count = group_count(all, i);
 		if (count > 1 && !is_left_out(all, &all->list[i]))
 			result = group_serve(db, all->catalogue, &all->list[i], count, moved);
@@ -304,7 +313,7 @@ static enum db_result step(struct db *db, struct catalogue *c, struct arrival *a
 	return result;
 }
 
-static enum db_result arrivals_find(struct db *db, struct arrivals *all, uint64_t movement_no)
+static enum db_result arrivals_look(struct db *db, struct arrivals *all, uint64_t movement_no)
 {
 	all->count = 0;
 	return db_ask(db, ARRIVALS_OPEN,
@@ -317,13 +326,24 @@ static enum db_result arrivals_find(struct db *db, struct arrivals *all, uint64_
 	              arrival_read, all);
 }
 
+/* The writer has entered before the look that counts: a stop of sales behind that look shuts it out. */
+static enum db_result arrivals_find(struct db *db, struct arrivals *all, uint64_t movement_no)
+{
+	enum db_result result = arrivals_look(db, all, movement_no);
+
+	if (result != DB_OK || all->count == 0 || is_entered(db))
+		return result;
+	result = writer_enter(db, 0);
+	return result == DB_OK ? arrivals_look(db, all, movement_no) : result;
+}
+
 /* Does one step of each arrival that was found. A failure does not stop the others. */
 static enum db_result round_run(struct db *db, struct arrivals *all, struct handout *h, int64_t until_ms, bool *tried,
                                 bool *moved)
 {
 	enum db_result result = DB_OK;
 
-	for (size_t i = 0; result == DB_OK && i < all->count && clock_ms() < until_ms; i++) {
+	for (size_t i = 0; result == DB_OK && i < all->count && clock_ms() < until_ms && is_entered(db); i++) {
 		struct arrival     *a = &all->list[i];
 		const struct giving giving = {a->movement_no, sku_id(a->sku), a->from_id, a->to_id};
 

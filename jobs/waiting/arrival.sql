@@ -7,12 +7,14 @@ movement_no = {movement} AND sku_id = {sku} AND from_id = {location} AND to_id =
 -- name: arrivals_open
 -- Arrivals of the movements {from_id} to {until_id} that are not handed out whole, without the {offset} oldest, the
 -- oldest first. With {taken} 0 those that another writer hands out just now are left out. A due_at far in the future
--- was given by a clock that was ahead, and keeps no writer away.
+-- was given by a clock that was ahead, and keeps no writer away. An arrival of a sku whose sale is stopped, or at a
+-- location where sales are, is left out until they go on.
 SELECT a.movement_no, a.sku_id, a.from_id, a.to_id, a.units, m.movement_id, k.code
   FROM arrival_open a FORCE INDEX (PRIMARY)
   STRAIGHT_JOIN movement m FORCE INDEX (PRIMARY) ON m.movement_no = a.movement_no
-  STRAIGHT_JOIN sku k FORCE INDEX (PRIMARY) ON k.sku_id = a.sku_id
- WHERE a.movement_no BETWEEN {from_id} AND {until_id}
+  STRAIGHT_JOIN sku k FORCE INDEX (PRIMARY) ON k.sku_id = a.sku_id AND k.for_sale = 1
+  LEFT JOIN location o FORCE INDEX (PRIMARY) ON o.location_id = a.to_id
+ WHERE a.movement_no BETWEEN {from_id} AND {until_id} AND COALESCE(o.for_sale, 1) = 1
    AND ({taken} = 1 OR a.writer_id = {writer} OR a.due_at <= UTC_TIMESTAMP(3) OR a.due_at > {soon})
  ORDER BY a.movement_no, a.sku_id, a.from_id, a.to_id LIMIT {limit} OFFSET {offset};
 

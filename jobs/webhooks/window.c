@@ -100,6 +100,10 @@ static void ties_make(struct window *w, struct window_event *e)
 		tie_add(w, e, 'm', of->movement->movement_id);
 	if (of->level.sku)
 		tie_add(w, e, 's', sku_code(of->level.sku));
+	if (of->sale.sku)
+		tie_add(w, e, 's', sku_code(of->sale.sku));
+	if (of->sale.location)
+		tie_add(w, e, 'l', of->sale.location->code);
 	for (size_t i = 0; i < of->units_count; i++)
 		tie_add(w, e, 's', sku_code(of->units[i].sku));
 }

@@ -25,6 +25,13 @@ static bool time_has_form(const char *s)
 	return true;
 }
 
+static double units_of(const cJSON *object, const char *name)
+{
+	const cJSON *units = cJSON_GetObjectItemCaseSensitive(object, name);
+
+	return cJSON_IsNumber(units) ? units->valuedouble : 0;
+}
+
 /* True: the units add up. An item of stock.changed counts units that are not for sale in on_hand alone. */
 static bool object_adds_up(const cJSON *object)
 {
@@ -40,10 +47,10 @@ static bool object_adds_up(const cJSON *object)
 		return true;
 	if (cJSON_IsString(kind) && strcmp(kind->valuestring, "incoming") == 0)
 		return on_hand->valuedouble == 0;
-	left = on_hand->valuedouble - available->valuedouble - reserved->valuedouble;
+	left = on_hand->valuedouble - available->valuedouble - reserved->valuedouble - units_of(object, "stopped");
 	if (incoming && left < 0) /* counts over locations that the caller named */
-		promised = cJSON_GetObjectItemCaseSensitive(incoming, "available")->valuedouble +
-		           cJSON_GetObjectItemCaseSensitive(incoming, "reserved")->valuedouble;
+		promised = units_of(incoming, "available") + units_of(incoming, "reserved") +
+		           units_of(incoming, "stopped");
 	left += promised;
 	return available->valuedouble >= 0 && reserved->valuedouble >= 0 &&
 	       (aside ? left == aside->valuedouble : left == 0 || (left > 0 && !object->string));
@@ -54,7 +61,7 @@ static bool tree_has_form(const cJSON *node, struct text *why)
 	const cJSON *child;
 
 	if (cJSON_IsObject(node) && !object_adds_up(node)) {
-		text_add(why, "on_hand is not available + reserved + aside");
+		text_add(why, "on_hand is not available + reserved + aside + stopped");
 		return false;
 	}
 	cJSON_ArrayForEach(child, node)
