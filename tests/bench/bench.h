@@ -1,7 +1,7 @@
 /* bench.h - the parts of the benchmark and what they hand to each other. README.md says what is measured.
  *
  *   bench.c   the table of contenders, options        stage.c     the private database and the programs on it
- *   turns.c   which contender runs when, and what it cost         process.c   children and what /proc says of them
+ *   turns.c   the order of runs, and their cost       process.c   children and what /proc says of them
  *   report.c  the tables and the CSV files            orders.c    ids and sizes of orders, latencies
  *   goals.c   figures that are asked for              plot.c      the table as a drawing
  *
