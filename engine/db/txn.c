@@ -215,8 +215,7 @@ static void steps_commit(struct txn *t)
 
 /* ---- either */
 
-/* True: the step has no rows although it wants some: the lines of an order may be gone. It is refused, and named.
- */
+/* True: the step has no rows although it wants some: the lines of an order may be gone. It is refused, and named. */
 static bool is_empty(struct txn *t, enum statement name, const struct fill *fill)
 {
 	const struct sql_block *block = &statements[name];

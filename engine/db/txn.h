@@ -48,8 +48,7 @@ struct txn_fence {
 	/* Called when the database said `now` at some time since sent_ms (clock_ms). */
 	void (*entered)(void *arg, int64_t now, int64_t sent_ms);
 	/* Finds out whether a transaction without an answer was committed: its connection broke. DB_OK: it was, at *now
-	 * with *stamp. DB_AWAY: it was not, and never will be. DB_UNKNOWN: the database did not come back in time.
-	 */
+	 * with *stamp. DB_AWAY: it was not, and never will be. DB_UNKNOWN: the database did not come back in time. */
 	enum db_result (*outcome)(void *arg, int64_t *now, int64_t *stamp);
 	void *arg;
 };

@@ -5,9 +5,9 @@
 #include "engine/rows.h"
 
 enum event_about { NOTHING, RESERVATION, MOVEMENT, LEVEL, STOCK };
-/* The effect of a line of an event on `available`, by the sign of its units. RETAKES: takes where there is a cause,
- * which is that the units were acquired anew. KEEPS: moves units out of `reserved` alone. SWAPS: takes them, and gives
- * those of a second list, the lines before. */
+/* What a line of an event does to `available`, by the sign of its units. RETAKES: takes where there is a cause, which
+ * is that the units were acquired anew. KEEPS: moves units out of `reserved` alone. SWAPS: takes them, and gives those
+ * of a second list, the lines before. */
 enum moves { NO_MOVE, TAKES, RETAKES, GIVES, KEEPS, SWAPS };
 enum event_type {
 #define X(name, number, word, about, cause, moves, from, to) name = number,

@@ -44,7 +44,7 @@ static void total_read(void *arg, const struct db_row *row)
 	in->list = mem_reach(in->list, in->count, &in->max, sizeof(*in->list));
 	to = &in->list[in->count++];
 	*to = (struct total_row){(uint32_t)db_int(row, 0), {location, qty_read(row, 2), qty_read(row, 3)}};
-	if (db_int(row, 6) != 0) { /* as good as reserved: the queue waits for them */
+	if (db_int(row, 6) != 0) { /* as good as reserved by those who wait */
 		to->total.reserved += to->total.available;
 		to->total.available = 0;
 	}
@@ -139,7 +139,7 @@ static enum db_result totals_ask(struct db *db, const struct values *ids, struct
 	              in);
 }
 
-/* Reads the totals of these skus, with numbers of `past`, into the catalogue, and their details (NULL: without). */
+/* Reads the totals of these skus into the catalogue, whose numbers are of `past`, and their details (NULL: without). */
 static enum db_result totals_read(struct db *db, struct catalogue *c, unsigned past, const struct values *ids,
                                   struct sku_details *details)
 {

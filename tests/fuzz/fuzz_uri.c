@@ -17,7 +17,7 @@ static const char *const patterns[] = {
 	"/two/{first}/codes/{second}",
 };
 
-/* A text that is decoded, encoded and decoded again is the same. An encoded text is one segment and needs no encoding.
+/* A text that is decoded, encoded and decoded again is the same. An encoded text is one segment that needs no encoding.
  */
 static void segment_check(const char *from, size_t len)
 {

@@ -163,8 +163,7 @@ Test(session, batched_key_access)
 }
 
 /* While the service stands still the server closes all of its connections; calls that come then are answered all the
- * same.
- */
+ * same. */
 Test(session, connections_that_the_server_closes)
 {
 	/* clang-format off */

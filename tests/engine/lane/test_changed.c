@@ -1,7 +1,6 @@
 /* test_changed.c - `changed`, the stamp of a reservation's last change: a change names the stamp that it has read. Here
  * another program takes a unit out of the order between a writer's look and its write, and the state stays. The write
- * is undone and done again from rows read anew, or it is told. A stamp is later than all before it, whatever the clock.
- */
+ * is undone and done again from rows read anew, or it is told. A stamp is later than all before, whatever the clock. */
 #include "tests/kit/proxy.h"
 #include "tests/lang/steps.h"
 #include "tests/lang/trap.h"

@@ -1,5 +1,5 @@
-/* test_decide.c - which order gets which units, without a database: the order of arrival, the precedence of refusals,
- * what a batch writes. */
+/* test_decide.c - who gets what, without a database: the order of arrival, the precedence of refusals, what a batch
+ * writes. */
 #include "engine/lane/decide.h"
 #include "engine/lane/quota.h"
 
@@ -337,8 +337,7 @@ static struct op *add_choices(struct table *t, const char *id, const char *lines
 	return op;
 }
 
-/* Writes the units granted at each location, "a5 b0", and for each choice that is short the units available, "/ - 8".
- */
+/* Writes units granted at each location, "a5 b0", and for each choice that is short the units available, "/ - 8". */
 static void told(const struct op *op, char *to, size_t size)
 {
 	int len = 0;

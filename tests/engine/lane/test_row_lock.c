@@ -70,8 +70,7 @@ Test(row_lock, slot_holds_up_its_sku_alone)
 	flow_end();
 }
 
-/* Another program keeps the row of one customer: orders of this customer wait, in and out, and those of others go on.
- */
+/* Another program keeps the row of one customer: orders of this customer wait, in and out, and others go on. */
 Test(row_lock, customer_holds_up_his_orders_alone)
 {
 	struct race *race;
@@ -518,8 +517,7 @@ Test(row_lock, code_of_one_receipt)
 	flow_end();
 }
 
-/* An expired hold in a slot that another program has locked cannot be given back: no order is told `short` for this.
- */
+/* An expired hold in a slot that another program has locked cannot be given back: no order is told `short` for this. */
 Test(row_lock, slot_of_an_expired_hold)
 {
 	flow_begin();

@@ -251,8 +251,7 @@ Test(sweep, thousands_of_holds)
 	flow_end();
 }
 
-/* A job is giving the hold back, so no lane can: the order waits for it instead of being told short.
- */
+/* A job is giving the hold back, so no lane can: the order waits for it instead of being told short. */
 Test(sweep, somebody_is_giving_back)
 {
 	struct race *race;
