@@ -72,14 +72,14 @@ void metrics_answered(struct metrics *m, enum route route, int status, int64_t t
 
 void metrics_ended(struct metrics *m, const struct op *op, enum outcome outcome)
 {
-	if (op->kind == OP_RESERVE && outcome != OUTCOME_REPLAYED)
+	if (op->kind == OP_RESERVE && !outcome_is_repeat(outcome))
 		add(outcome == OUTCOME_OK ? &m->granted : &m->orders_refused[outcome], 1);
 	add(&m->settled, outcome == OUTCOME_OK && op->becomes == SETTLED);
 }
 
 void metrics_refused(struct metrics *m, enum outcome outcome)
 {
-	if (outcome != OUTCOME_OK && outcome != OUTCOME_REPLAYED)
+	if (outcome != OUTCOME_OK && !outcome_is_repeat(outcome))
 		add(&m->refusals[outcome], 1);
 }
 

@@ -25,7 +25,7 @@ struct balance {
 	bool     agreed;        /* the last read gave what was known before it */
 	bool     swept;         /* expired holds on it were looked for in this batch */
 	bool     doubted;       /* an uncertain refusal rests on it */
-	uint8_t  needs, locked; /* blocked.c: enum slots: what the batch needs, what somebody outside has locked */
+	uint8_t  needs, locked; /* blocked.c: enum slots: what the batch needs, what another program has locked */
 	bool     gathers;       /* the own slot has too little, all slots together have enough */
 	/* ---- decide() */
 	int64_t left;            /* units of `total` that this batch has not taken, additions included */
@@ -106,14 +106,14 @@ bool balance_gathers(const struct balance *p);
 
 /* ---- what an operation touches, changes and gives back */
 
-/* The stored reservation whose lines need balances, or NULL: what ends a promise (a release, a settlement, a split that
- * does one of these) and a replacement write the slots of its lines, a confirmation that acquires anew takes their
- * units again. */
+/* The stored reservation with lines that need balances; NULL: none. The end of a promise (a release, a settlement, a
+ * split that does one of these) and a replacement write the slots of its lines. A confirmation that acquires anew takes
+ * their units again. */
 struct reservation *op_touches(const struct op *op);
 /* The stored reservation that the operation changes: the found one, or the one that is replaced or split, or from which
  * units come back; NULL: there is none. */
 struct reservation *op_changes(const struct op *op);
-/* The stored order whose units count for the operation: the one that is replaced, or whose lines become others; NULL:
+/* The stored order with units that count for the operation: the order that is replaced, or that gets other lines; NULL:
  * there is none. */
 struct reservation *op_replaced(const struct op *op);
 /* The lines of an operation that ends a promise: all of the order, or those of the part. Returns their number. */
@@ -125,5 +125,11 @@ void batch_gives(const struct batch *b, struct shares *s); /* of all that write 
 
 /* The outcome of a movement whose id was found: replayed, or used for something else. */
 enum outcome movement_outcome(const struct op *op);
+/* The outcome of an operation on an order that was done before: replayed. But where the order was released or has
+ * expired since, it has no units any more, and the repeat is refused: WAS_RELEASED, WAS_EXPIRED. A split that releases
+ * its part at once is told of its success. */
+enum outcome op_repeats(const struct op *op);
+/* The outcome of an operation that makes an order whose id was found: the same order, or another one. */
+enum outcome order_outcome(const struct op *op);
 
 #endif
