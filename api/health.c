@@ -154,8 +154,9 @@ static void metrics_sum(struct request *r, const struct census *census, struct t
 	free(sum);
 }
 
-/* Writes the metrics, with the last census if it is younger than `age_ms`. False: it is not, the census that is under
- * way was not waited for, and `must` is false. */
+/* Writes the metrics with the last census, if that is younger than `age_ms`, or than `age_under_way_ms` while the next
+ * one is under way. If it is older, `must` decides: true writes them without a census, false writes nothing. True: the
+ * metrics were written. */
 static bool metrics_young(struct request *r, int64_t age_ms, int64_t age_under_way_ms, bool must, struct text *to)
 {
 	struct counts       *c = r->all->common->counts;
