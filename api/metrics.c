@@ -67,8 +67,10 @@ void metrics_answered(struct metrics *m, enum route route, int status, int64_t t
 
 void metrics_ended(struct metrics *m, const struct op *op, enum outcome outcome)
 {
-	if (op->kind == OP_RESERVE && !outcome_is_repeat(outcome))
-		(*(outcome == OUTCOME_OK ? &m->granted : &m->orders_refused[outcome]))++;
+	if (op->kind == OP_RESERVE && outcome == OUTCOME_OK)
+		m->granted++;
+	else if (op->kind == OP_RESERVE && !outcome_is_repeat(outcome))
+		m->orders_refused[outcome]++;
 	m->settled += outcome == OUTCOME_OK && op->becomes == SETTLED;
 }
 
