@@ -164,7 +164,7 @@ void reservation_answer_request(struct request *r)
 	enum outcome outcome = request_outcome(r, 0);
 	struct op   *op = r->ops[0];
 
-	if (outcome_is_repeat(outcome))
+	if (outcome != OUTCOME_OK && outcome_is_repeat(outcome))
 		reply_header(r, "Idempotent-Replayed", "true");
 	if (!is_good(outcome)) {
 		reply_problem(r, outcome_status(outcome), outcome_code(outcome), refused_field(op, outcome),

@@ -601,9 +601,11 @@ static void op_decide(struct batch *b, struct op *op)
 
 static void op_count(struct batch *b, const struct op *op)
 {
+	bool whole = op->kind == OP_RESERVE && op->reserve.mode == ALL_OR_NOTHING;
+
 	if (op->writes)
 		b->writes |= op->needs;
-	if (op_is_refused(op))
+	if (!(op->writes && whole) && op_is_refused(op))
 		b->needs |= NEEDS_CERTAINTY;
 }
 

@@ -14,6 +14,7 @@
 #include "tests/model/makes.h"
 #include "tests/model/meets.h"
 #include "tests/model/order.h"
+#include "tests/model/together.h"
 #include "tests/model/wire.h"
 
 #include <inttypes.h>
@@ -257,10 +258,24 @@ static void results_judge(int n)
 	call_fini(&run.call);
 }
 
+static void together_judge(int n)
+{
+	struct text why = {0};
+
+	together_wire(&run.call);
+	send();
+	if (!flow_failed() && !together_meets(&run.answer, run.model, run.ask, n, &why))
+		differs(&why);
+	text_fini(&why);
+	call_fini(&run.call);
+}
+
 static void several_run(bool changes)
 {
-	int n = changes ? make_changes(&run.maker, run.ask) : make_batch(&run.maker, run.ask);
+	bool atomic = any(2);
+	int  n = changes ? make_changes(&run.maker, run.ask) : make_batch(&run.maker, run.ask);
 
+	n = atomic ? together_make(&run.maker, run.ask, n) : n;
 	for (int i = 0; i < n; i++)
 		if (may_lag(&run.ask[i])) {
 			usleep(FOR_SALE_MS * 1000);
@@ -272,7 +287,7 @@ static void several_run(bool changes)
 		wire_changes(&run.call, run.ask, n);
 	else
 		wire_batch(&run.call, run.ask, n, &run.maker.chance);
-	results_judge(n);
+	(atomic ? together_judge : results_judge)(n);
 }
 
 /* Calls each process, so that none has an old limit. */

@@ -1,5 +1,4 @@
-/* test_decide.c - who gets what, without a database: the order of arrival, the precedence of refusals, what a batch
- * writes. */
+/* test_decide.c - who gets what, without a database: order of arrival, precedence of refusals, writes of a batch. */
 #include "engine/lane/certain.h"
 #include "engine/lane/decide.h"
 #include "engine/lane/quota.h"
