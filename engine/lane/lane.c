@@ -202,7 +202,7 @@ static bool batch_doubt(struct lane *l)
 		b->needs |= NEEDS_LOOK;
 		op->looks++;
 		quotas_at_fault(b->quotas, op, quota_doubt, NULL);
-		if (op_is_beyond(op) || op_is_of_kinds(op))
+		if (op_is_beyond(op) || op_is_of_kinds_alone(op))
 			continue; /* it rests on no balance */
 		lines_doubt(b, op->lines, op->lines_count);
 		if (op->kind == OP_CONFIRM)
