@@ -112,7 +112,7 @@ Test(sales, best_effort_gets_nothing_of_it)
 	     "reserve R4 B@main,=7 mode=best_effort           -> 409 not_for_sale");
 }
 
-/* A best effort is refused for what is stopped only if there is no unit of the rest, whatever a lane remembers of that. */
+/* A best effort is refused for a stop only if there is no unit of the rest, whatever a lane remembers of that. */
 Test(sales, best_effort_is_refused_for_certain)
 {
 	flow("serve   --lanes 1                               -> ",
