@@ -38,7 +38,8 @@ static bool balance_is_certain(const struct balance *p, bool fault, const struct
 
 static bool lines_certain(const struct batch *b, const struct op *op, const struct line *lines, size_t count)
 {
-	bool all = is_kept_back(op) && op->choices_count > 0;
+	/* Of a refusal for a stop, what else is short is not at fault. */
+	bool all = op_is_of_kinds(op) || (is_kept_back(op) && op->choices_count > 0);
 
 	for (size_t i = 0; i < op->choices_count; i++)
 		all |= op->choices[i].fault;
@@ -71,10 +72,10 @@ bool op_is_certain(const struct op *op, const struct batch *b)
 
 	if (op->lookup_seq == 0 || (old && old->changed != op->other_before))
 		return false;
-	if (op_is_of_kinds(op))
-		return b->kinds_read;
-	if (b->needs & NEEDS_LOCATION && !b->kinds_read && op_meets_stop(op))
-		return false; /* units that a stop holds back may be for sale by now */
+	if (!b->kinds_read && (op_is_of_kinds(op) || (b->needs & NEEDS_LOCATION && op_meets_stop(op))))
+		return false; /* what a stop holds back may be for sale by now */
+	if (op_is_of_kinds_alone(op))
+		return true;
 	quotas_at_fault(b->quotas, op, quota_is_certain, &quotas);
 	if (!quotas.all || op_is_beyond(op))
 		return quotas.all;

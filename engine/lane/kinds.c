@@ -204,3 +204,10 @@ bool op_is_of_kinds(const struct op *op)
 {
 	return op->outcome == NOT_FOR_SALE || op->outcome == WRONG_KIND || op->outcome == IS_WAITING;
 }
+
+bool op_is_of_kinds_alone(const struct op *op)
+{
+	bool reserves = op->kind == OP_RESERVE || op->kind == OP_AMEND;
+
+	return op_is_of_kinds(op) && !(reserves && op->reserve.mode == BEST_EFFORT);
+}

@@ -21,7 +21,9 @@ bool op_meets_stop(const struct op *op);
 enum outcome moved_locations_decide(struct op *op);
 /* What is to leave the stock: IS_WAITING, with the lines at fault that are not in the house, or OUTCOME_OK. */
 enum outcome waits_decide(struct line *lines, size_t count);
-/* True: refused because of the kind of a location. */
+/* True: refused because of the kind of a location, or a stop. */
 bool op_is_of_kinds(const struct op *op);
+/* True: .. and whatever units there are. A best effort is refused so only if it gets nothing else. */
+bool op_is_of_kinds_alone(const struct op *op);
 
 #endif

@@ -189,7 +189,7 @@ static void op_doubt(struct batch *b, struct op *op)
 	b->needs |= NEEDS_LOOK;
 	op->looks++;
 	quotas_at_fault(b->quotas, op, quota_doubt, NULL);
-	if (!op_is_refused(op) || op_is_beyond(op) || op_is_of_kinds(op))
+	if (!op_is_refused(op) || op_is_beyond(op) || op_is_of_kinds_alone(op))
 		return; /* it rests on no balance */
 	lines_doubt(b, op->lines, op->lines_count);
 	if (op_takes_again(op))

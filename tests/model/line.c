@@ -91,7 +91,7 @@ static int64_t serve(struct model *m, int s, int from, int to, int64_t most)
 void lines_pull(struct model *m)
 {
 	EACH_CELL(s, p)
-	while (m->kind[p] == STOCK && m->waits_at[p] && m->available[s][p] > 0 &&
+	while (m->kind[p] == STOCK && !model_stopped(m, s, p) && m->waits_at[p] && m->available[s][p] > 0 &&
 	       line_next(m, s, m->waits_at[p] - 1, -1) >= 0) {
 		int     at = m->waits_at[p] - 1;
 		int64_t qty = serve(m, s, at, p, m->available[s][p]);

@@ -390,28 +390,45 @@ const char *meets_kind(enum kind kind)
 	return names[kind];
 }
 
+/* Units that a stop holds back: named where there are any. */
+static bool stopped_meet(const cJSON *root, int64_t units, int64_t unswept)
+{
+	const cJSON *stopped = member(root, "stopped");
+
+	return stopped ? number_is(root, "stopped", units - unswept > 0 ? units - unswept : 1, units)
+	               : units - unswept <= 0;
+}
+
 /* Of each kind of places. Aside and on their way: named where there are any. */
 static bool totals_meet(const cJSON *root, const struct model *m, int sku, struct text *why)
 {
 	int64_t      available[KINDS] = {0}, reserved[KINDS] = {0}, unswept[KINDS] = {0}, on_hand;
+	int64_t      stopped[KINDS] = {0}, behind[KINDS] = {0}, all[KINDS]; /* behind: `unswept` of what is stopped */
 	const cJSON *incoming = member(root, "incoming");
 	bool         good;
 
 	for (int p = 0; p < MODEL_PLACES; p++) {
-		available[m->kind[p]] += m->available[sku][p];
+		bool stops = m->kind[p] != ASIDE && model_stopped(m, sku, p);
+
+		(stops ? stopped : available)[m->kind[p]] += m->available[sku][p];
 		reserved[m->kind[p]] += m->reserved[sku][p];
-		unswept[m->kind[p]] += m->unswept[sku][p];
+		(stops ? behind : unswept)[m->kind[p]] += m->unswept[sku][p];
 	}
-	on_hand = available[STOCK] + reserved[STOCK] + available[ASIDE];
+	for (int k = 0; k < KINDS; k++)
+		all[k] = unswept[k] + behind[k];
+	on_hand = available[STOCK] + stopped[STOCK] + reserved[STOCK] + available[ASIDE];
 	good = number_is(root, "available", available[STOCK] - unswept[STOCK], available[STOCK]) &&
-	       number_is(root, "reserved", reserved[STOCK], reserved[STOCK] + unswept[STOCK]) &&
+	       number_is(root, "reserved", reserved[STOCK], reserved[STOCK] + all[STOCK]) &&
+	       stopped_meet(root, stopped[STOCK], behind[STOCK]) &&
+	       cJSON_IsFalse(member(root, "for_sale")) == m->stopped_sku[sku] &&
 	       number_is(root, "on_hand", on_hand, on_hand) &&
 	       (available[ASIDE] ? number_is(root, "aside", available[ASIDE], available[ASIDE])
 	                         : !member(root, "aside"));
-	if (available[INCOMING] + reserved[INCOMING])
+	if (available[INCOMING] + stopped[INCOMING] + reserved[INCOMING])
 		good = good &&
 		       number_is(incoming, "available", available[INCOMING] - unswept[INCOMING], available[INCOMING]) &&
-		       number_is(incoming, "reserved", reserved[INCOMING], reserved[INCOMING] + unswept[INCOMING]);
+		       stopped_meet(incoming, stopped[INCOMING], behind[INCOMING]) &&
+		       number_is(incoming, "reserved", reserved[INCOMING], reserved[INCOMING] + all[INCOMING]);
 	else
 		good = good && !incoming;
 	return good || differs(why, "the totals", root);
@@ -430,13 +447,17 @@ bool meets_sku(const struct answer *a, struct model *m, int sku, bool exactly, s
 		int     p = place_of(row);
 		int64_t units = p < 0 ? 0 : m->available[sku][p] + m->reserved[sku][p];
 		int64_t on_hand = p < 0 || m->kind[p] == INCOMING ? 0 : units;
+		bool    stops = p >= 0 && m->kind[p] != ASIDE && model_stopped(m, sku, p);
+		/* units that no order has, for sale or not */
+		int64_t left = stops && member(row, "stopped") ? (int64_t)member(row, "stopped")->valuedouble
+		                                               : (int64_t)member(row, "available")->valuedouble;
 
 		if (p < 0 || seen[p] || strcmp(string_of(row, "kind"), meets_kind(m->kind[p])) != 0 ||
 		    !number_is(row, "on_hand", on_hand, on_hand) ||
-		    !number_is(row, "reserved", units - (int64_t)member(row, "available")->valuedouble,
-		               units - (int64_t)member(row, "available")->valuedouble) ||
-		    !model_sees(m, sku, p, (int64_t)member(row, "available")->valuedouble) ||
-		    (exactly && !number_is(row, "available", m->available[sku][p], m->available[sku][p]))) {
+		    !number_is(row, "reserved", units - left, units - left) || !model_sees(m, sku, p, left) ||
+		    (stops && !number_is(row, "available", 0, 0)) || (!stops && member(row, "stopped")) ||
+		    cJSON_IsFalse(member(row, "for_sale")) != m->stopped_place[p] ||
+		    (exactly && left != m->available[sku][p])) {
 			text_format(why, "the model has available=%lld of %lld, of these unswept=%lld; ",
 			            p < 0 ? 0 : (long long)m->available[sku][p], (long long)on_hand,
 			            p < 0 ? 0 : (long long)m->unswept[sku][p]);

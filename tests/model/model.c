@@ -51,6 +51,19 @@ bool model_limit(struct model *m, int sku, int64_t limit)
 	return is_new;
 }
 
+bool model_stopped(const struct model *m, int sku, int place)
+{
+	return m->stopped_sku[sku] || m->stopped_place[place];
+}
+
+bool model_stays_open(const struct model *m, const struct ask *ask)
+{
+	for (int i = 0; ask->what == ASK_ARRIVAL && i < ask->ends; i++)
+		if (model_stopped(m, ask->end[i].sku, ask->end[i].to))
+			return true;
+	return false;
+}
+
 bool model_in_use(const struct model *m, int place, enum kind kind)
 {
 	bool used = false;

@@ -140,6 +140,7 @@ struct model {
 	int64_t      available[MODEL_SKUS][MODEL_PLACES], reserved[MODEL_SKUS][MODEL_PLACES];
 	int64_t      unswept[MODEL_SKUS][MODEL_PLACES]; /* of `available`: perhaps still in `reserved` */
 	int64_t      limit[MODEL_SKUS];                 /* of each customer; 0: none */
+	bool         stopped_sku[MODEL_SKUS], stopped_place[MODEL_PLACES]; /* their sales are */
 	int64_t      has[1 + MODEL_CUSTOMERS][MODEL_SKUS], has_unswept[1 + MODEL_CUSTOMERS][MODEL_SKUS];
 	struct order order[MODEL_IDS];
 	struct moved moved[MODEL_IDS];
@@ -173,6 +174,10 @@ void model_do(struct model *m, const struct ask *ask, struct verdict *out);
 void model_settle(struct model *m);
 /* Sets how many units of a sku each customer may have; 0: no limit. true: the sku is new. */
 bool model_limit(struct model *m, int sku, int64_t limit);
+/* Sales of the sku, or at the place, are stopped: no order gets units there that it does not have. */
+bool model_stopped(const struct model *m, int sku, int place);
+/* A stop keeps an arrival open, which the model hands out in its call: such a call is not made. */
+bool model_stays_open(const struct model *m, const struct ask *ask);
 /* Time passes. */
 void model_tick(struct model *m, int64_t seconds);
 /* All that has expired is swept. */

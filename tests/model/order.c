@@ -132,7 +132,84 @@ static bool refuse_replaced(const struct order *old, const struct ask *ask, stru
 	return true;
 }
 
-static bool refuse_not_for_sale(const struct model *m, const struct ask *ask, struct verdict *out)
+/* ---- stops of sales */
+
+static int64_t had(const struct order *old, int s, int p)
+{
+	return old ? old->held.qty[s][p] : 0;
+}
+
+static bool wish_stopped(const struct model *m, const struct wish *w)
+{
+	for (int i = 0; i < w->places; i++)
+		if (!model_stopped(m, w->sku, w->place[i]))
+			return false;
+	return w->places > 0;
+}
+
+/* The replaced order has the units of the wish already, beside those of the plain lines. */
+static bool wish_stays(const struct order *old, const struct ask *ask)
+{
+	const struct wish *w = &ask->wish;
+	int64_t            most = 0;
+
+	for (int i = 0; i < w->places; i++) {
+		int64_t left = had(old, w->sku, w->place[i]) - ask->lines.qty[w->sku][w->place[i]];
+
+		if (left > 0)
+			most = w->may_split ? most + left : left > most ? left : most;
+	}
+	return most >= w->qty;
+}
+
+/* A best effort goes on without what is stopped, unless all of it is. */
+static bool refuse_stopped(const struct model *m, const struct order *old, const struct ask *ask, struct verdict *out)
+{
+	bool others = ask->wish.places > 0;
+
+	if (wish_stopped(m, &ask->wish) && !wish_stays(old, ask)) {
+		out->wish = &ask->wish;
+		others = false;
+	}
+	EACH_CELL(s, p)
+	{
+		if (!ask->lines.named[s][p])
+			continue;
+		if (model_stopped(m, s, p) && ask->lines.qty[s][p] > had(old, s, p))
+			fault_set(out, s, p, 0, 0);
+		else
+			others = true;
+	}
+	if (has_fault(out) && (!ask->best_effort || (!others && !old))) {
+		refuse(out, 409, "not_for_sale");
+		return true;
+	}
+	out->fault = (struct cells){0};
+	out->wish = NULL;
+	return false;
+}
+
+/* The order is short of units. If a stop is why, what is stopped is named alone, without numbers. */
+static bool refuse_short_of_stopped(const struct model *m, const struct ask *ask, struct verdict *out)
+{
+	bool wish = out->wish && wish_stopped(m, &ask->wish), any = wish;
+
+	EACH_CELL(s, p)
+	any |= out->fault.named[s][p] && model_stopped(m, s, p);
+	if (!any)
+		return false;
+	EACH_CELL(s, p)
+	out->fault.named[s][p] &= model_stopped(m, s, p);
+	out->wish = wish ? &ask->wish : NULL;
+	out->limited = (struct cells){0};
+	out->wish_limited = false;
+	faults_named(out, NULL, NULL);
+	refuse(out, 409, "not_for_sale");
+	return true;
+}
+
+static bool refuse_not_for_sale(const struct model *m, const struct order *old, const struct ask *ask,
+                                struct verdict *out)
 {
 	EACH_CELL(s, p)
 	if (ask->lines.named[s][p] && m->kind[p] == ASIDE)
@@ -140,16 +217,18 @@ static bool refuse_not_for_sale(const struct model *m, const struct ask *ask, st
 	for (int i = 0; i < ask->wish.places; i++)
 		if (m->kind[ask->wish.place[i]] == ASIDE)
 			out->wish = &ask->wish;
-	if (has_fault(out))
+	if (has_fault(out)) {
 		refuse(out, 409, "not_for_sale");
-	return has_fault(out);
+		return true;
+	}
+	return refuse_stopped(m, old, ask, out);
 }
 
 /* Units that this order may have: those available, and those of the order that it replaces. */
 static void there_are(const struct model *m, const struct order *old, struct cells *there)
 {
 	EACH_CELL(s, p)
-	there->qty[s][p] = m->available[s][p] + (old ? old->held.qty[s][p] : 0);
+	there->qty[s][p] = (model_stopped(m, s, p) ? 0 : m->available[s][p]) + had(old, s, p);
 }
 
 /* ---- limits of customers */
@@ -299,7 +378,7 @@ void reserve_do(struct model *m, const struct ask *ask, struct verdict *out)
 	bool          any = false;
 
 	if (made_again(o, ask, out) || refuse_replaced(old, ask, out) || refuse_unknown(m, ask, out) ||
-	    refuse_not_for_sale(m, ask, out) || refuse_beyond(m, old, ask, out))
+	    refuse_not_for_sale(m, old, ask, out) || refuse_beyond(m, old, ask, out))
 		return;
 	there_are(m, old, &there);
 	for (int s = 0; s < MODEL_SKUS; s++)
@@ -308,6 +387,8 @@ void reserve_do(struct model *m, const struct ask *ask, struct verdict *out)
 	wish_do(&there, ask, room[ask->wish.sku], &held, out);
 	EACH_CELL(s, p)
 	any |= held.named[s][p];
+	if (((has_fault(out) && !ask->best_effort) || !any) && refuse_short_of_stopped(m, ask, out))
+		return;
 	if (!any && refuse_all_beyond(m, old, ask, out))
 		return;
 	if ((has_fault(out) && !ask->best_effort) || !any) {
@@ -450,6 +531,13 @@ void confirm_do(struct model *m, const struct ask *ask, struct verdict *out)
 		return;
 	}
 	if (o->state == ORDER_EXPIRED) {
+		EACH_CELL(s, p)
+		if (o->held.qty[s][p] > 0 && model_stopped(m, s, p))
+			fault_set(out, s, p, 0, 0);
+		if (has_fault(out)) {
+			refuse(out, 409, "not_for_sale");
+			return;
+		}
 		for (int s = 0; o->customer && s < MODEL_SKUS; s++)
 			if (units_of(&o->held, s) > room_of(m, NULL, o->customer, s))
 				limit_fault(m, NULL, o->customer, s, units_of(&o->held, s), out);

@@ -231,7 +231,8 @@ static void one_run(void)
 		make_end(&run.maker, &run.ask[0]);
 	else
 		make_one(&run.maker, &run.ask[0]);
-	ask_run(&run.ask[0]);
+	if (!model_stays_open(run.model, &run.ask[0]))
+		ask_run(&run.ask[0]);
 }
 
 /* One result for each. */
@@ -348,6 +349,20 @@ static void availability_run(void)
 		differs(&why);
 	text_fini(&why);
 	call_fini(&run.call);
+}
+
+static void stop_switch(void)
+{
+	bool  of_sku = any(2);
+	int   n = (int)any(of_sku ? MODEL_SKUS : MODEL_PLACES);
+	bool *stopped = of_sku ? &run.model->stopped_sku[n] : &run.model->stopped_place[n];
+
+	if ((of_sku && !run.model->known[n]) || (!*stopped && any(2)))
+		return;
+	*stopped = !*stopped;
+	step("%sraw PUT /v1/%s/%s {'for_sale':%s", run.clients == 2 && any(2) ? "@2 " : "",
+	     of_sku ? "skus" : "locations", of_sku ? wire_sku(n) : wire_place(n),
+	     *stopped ? "false} -> for_sale=false" : "true} -> !for_sale");
 }
 
 static void line_switch(void)
@@ -485,6 +500,8 @@ static void calls_run(void)
 		availability_run();
 	else if (any(25) == 0)
 		limit_run();
+	else if (any(15) == 0)
+		stop_switch();
 	else if (any(20) == 0)
 		has_run((int)any(MODEL_SKUS), 1 + (int)any(MODEL_CUSTOMERS), false);
 	else

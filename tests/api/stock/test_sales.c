@@ -112,6 +112,19 @@ Test(sales, best_effort_gets_nothing_of_it)
 	     "reserve R4 B@main,=7 mode=best_effort           -> 409 not_for_sale");
 }
 
+/* A best effort is refused for a stop only if there is no unit of the rest, whatever a lane remembers of that. */
+Test(sales, best_effort_is_refused_for_certain)
+{
+	flow("serve   --lanes 1                               -> ",
+	     "second  --lanes 1 --slot 5                      -> ",
+	     "receipt A +5 B +1                               -> 201",
+	     "reserve R1 B=1                                  -> 201",
+	     "@2 release R1                                   -> 200",
+	     STOP("A"),
+	     "reserve R2 A=1 B=1 mode=best_effort             -> 201 B=1 lines=1",
+	     "reserve R3 A=1 B=1 mode=best_effort             -> 409 not_for_sale A location=main");
+}
+
 /* Units that an order has stay its own; those that it would get beside are refused. */
 Test(sales, changes_of_orders)
 {
