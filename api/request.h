@@ -43,6 +43,7 @@ struct requests {
 	struct key_limit             *key_limit; /* NULL: without keys */
 	struct activity              *activity;
 	const char                   *public_hosts; /* see service.h */
+	bool                          known_only;   /* see service.h, too */
 	const struct webhook_options *webhooks;
 	size_t                        body_max;
 	size_t                        ops_bytes_max;        /* a request that is alone may pass it */

@@ -248,6 +248,7 @@ struct service *service_open(const struct service_options *options, struct engin
 	                                .loop = loop_new(),
 	                                .keys = options->keys,
 	                                .public_hosts = options->public_hosts,
+	                                .known_only = options->known_only,
 	                                .webhooks = options->webhooks,
 	                                .body_max = options->body_max,
 	                                .ops_bytes_max = options->buffered_max / 2,

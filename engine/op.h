@@ -91,11 +91,12 @@ struct losses {
 	struct loss        of[];   /* room for one of each line */
 };
 
-enum { PARTS_MAX = 100 };
+enum { PARTS_MAX = 100 }; /* parts_count has a byte */
 struct move { /* OP_MOVE; of OP_GET_MOVEMENT the answer */
 	enum movement_kind kind : 8;
 	bool               over_limit; /* the lane's: a total would pass 9e15, seen before new skus were made */
-	uint16_t           parts_count;
+	bool               known_only; /* it makes no sku and no location */
+	uint8_t            parts_count;
 	uint32_t           transfers_count; /* 0: its kind has no ends */
 	const char        *reason;          /* text of the op; NULL: none */
 	struct movement   *found;           /* the lane's: the row that the look-up of its id gave */

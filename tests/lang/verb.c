@@ -154,7 +154,8 @@ static void movement_begin(struct text *to, const char *verb, const char *id)
 
 static bool movement_option(struct text *to, const char *word)
 {
-	return json_option(to, word, "reason", "reason", false) || json_option(to, word, "order", "order_id", false) ||
+	return json_option(to, word, "create", "create", true) || json_option(to, word, "reason", "reason", false) ||
+	       json_option(to, word, "order", "order_id", false) ||
 	       json_option(to, word, "reference", "reference", false);
 }
 

@@ -284,7 +284,7 @@ Test(customer, has_to_be_named)
 Test(customer, limit_is_reached)
 {
 	flow("serve   --lanes 1",
-	     "receipt A +50 A@paris +50 B +50                -> 201",
+	     "receipt A +50 A@paris +50 B +50 C@moon +1       -> 201",
 	     "limit   A 3                                    -> 200",
 	     "reserve R1 A=2 customer=c                      -> 201",
 	     "reserve R2 A=2 customer=c                      -> 409 limit_reached lines=1 A limit=3 has=2 requested=2"
@@ -294,7 +294,7 @@ Test(customer, limit_is_reached)
 	     "reserve R2 A@moon=2 customer=c                 -> 409 limit_reached A requested=2",
 	     "reserve R2 A=99 B=99 customer=d                -> 409 limit_reached lines=1 A has=0 requested=99",
 	     "reserve R2 A=3 B=99 customer=d                 -> 409 short lines=1 B requested=99 available=50",
-	     "reserve R2 A=4 C=1 customer=d                  -> 422 unknown_sku C",
+	     "reserve R2 A=4 D=1 customer=d                  -> 422 unknown_sku D",
 	     "reserve R2 A=1 customer=c                      -> 201",
 	     "reserve R2 A=1 customer=c                      -> 200 replayed",
 	     "reserve R3 A=1 customer=c                      -> 409 limit_reached A has=3 requested=1",
@@ -353,7 +353,7 @@ Test(customer, limit_may_change)
 Test(customer, best_effort_takes_what_the_limit_leaves)
 {
 	flow("serve   --lanes 1",
-	     "receipt A +50 A@paris +50 A@nice +1 B +3       -> 201",
+	     "receipt A +50 A@paris +50 A@nice +1 B +3 C@moon +1 -> 201",
 	     "limit   A 5                                    -> 200",
 	     "reserve R1 A=9 B=2 customer=c mode=best_effort -> 201 lines=2 A=5 B=2 short=1 short"
 	     " A requested=9 available=5 limit=true",
@@ -406,7 +406,7 @@ Test(customer, items_of_a_batch_see_those_before_them)
 Test(customer, expired_holds_do_not_count)
 {
 	flow("serve   --lanes 1",
-	     "receipt A +50 B +50                            -> 201",
+	     "receipt A +50 B +50 C@moon +1                   -> 201",
 	     "limit   A 3                                    -> 200",
 	     "reserve R1 A=2 customer=c ttl=60               -> 201",
 	     "reserve R2 A=1 customer=c ttl=600              -> 201",
