@@ -63,7 +63,8 @@ struct line {
 		uint8_t made;    /* of a movement: MADE_.., what did not exist before it */
 	};
 	union {
-		int64_t expected; /* of a movement that HAS_ENDS: units that leave; of others -1 */
+		int64_t expected; /* of a movement that HAS_ENDS: units that leave; of one that is SIGNED the units that
+		                     are there, or -1; of others -1 */
 		int64_t returned; /* of a settled order, or where more comes back than may: units of the sku, at all
 		                     locations, that came back; the first line of a sku tells */
 		struct counted *count; /* of a movement that is COUNTED: op.h */

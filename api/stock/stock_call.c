@@ -86,6 +86,9 @@ static void line_write(struct json_writer *w, const struct op *op, const struct 
 		json_put_string(w, "as_of", AHEAD_RULE);
 	if (op_moves(op, COUNTED) && (op->outcome == COUNT_MISMATCH || op->outcome == SHORT)) {
 		count_write(w, op, line);
+	} else if (op->outcome == COUNT_MISMATCH) {
+		json_put_int(w, "expected", line->expected);
+		json_put_int(w, "on_hand", line->available + line->reserved);
 	} else if (op->outcome == SHORT) {
 		json_put_int(w, "requested", line_takes(op, line));
 		json_put_int(w, "available", line->available);
@@ -256,12 +259,16 @@ static void read_line(struct json_reader *line, struct op *op, enum movement_kin
 		json_int(line, "qty", JSON_REQUIRED, is_signed ? -LINE_UNITS_MAX : 1, LINE_UNITS_MAX, &qty);
 		if (is_signed && qty == 0)
 			json_refuse(line, "qty", "must not be 0");
+		if (is_signed)
+			json_int(line, "expected", JSON_OPTIONAL, 0, QTY_MAX, &expected);
 	}
 	if (line->failed)
 		return;
 	op_line(op, sku, sku_len, location, location_len, qty);
 	if (counted)
 		op_counted(op, expected, as_of == TIME_NONE ? 0 : as_of ? as_of : -1);
+	else if (movement_is(kind, SIGNED))
+		op_expect(op, expected);
 	if (loses)
 		op_lose(op, to, to_len);
 }
@@ -308,7 +315,7 @@ struct op *movement_new(enum movement_kind kind, size_t count, size_t more)
 /* `known_only`: the movement makes no sku and no location, unless it says that it does. */
 static struct op *read_movement(struct json_reader *in, bool known_only)
 {
-	bool               create = !known_only;
+	bool               create = !known_only, expects;
 	const char        *id = "", *reason, *reference, *order_id = NULL;
 	size_t             id_len = 0, reason_len = 0, reference_len = 0, order_len = 0, count, twins;
 	int                kind = 0;
@@ -341,11 +348,14 @@ static struct op *read_movement(struct json_reader *in, bool known_only)
 		op->move.reason = reason ? op_text(op, reason, reason_len) : NULL;
 		op->reference = reference ? op_text(op, reference, reference_len) : NULL;
 		op->other_id = order_id ? op_text(op, order_id, order_len) : NULL;
+		expects = op_expects(op);
 		op_seal(op, &twins);
 		if (twins > 0 && op_moves(op, COUNTED))
 			json_refuse(in, "lines", "names a sku and location twice: each is counted once");
 		else if (twins > 0 && op->losses)
 			json_refuse(in, "lines", "names a sku and location twice, and one of them may be short");
+		else if (twins > 0 && expects)
+			json_refuse(in, "lines", "names a sku and location twice, and one of them has expected");
 	}
 	if (json_end(in))
 		return op;

@@ -212,7 +212,8 @@ static bool write_movement(const struct step *s, struct call *to)
 		json_place(&to->body, s->word[i], strlen(s->word[i]));
 		i++;
 		text_format(&to->body, ",\"qty\":%s", s->word[i] + (*s->word[i] == '+'));
-		while (i + 1 < s->words && loss_option(&to->body, s->word[i + 1]))
+		while (i + 1 < s->words && (json_option(&to->body, s->word[i + 1], "expected", "expected", true) ||
+		                            loss_option(&to->body, s->word[i + 1])))
 			i++;
 		text_add(&to->body, "}");
 	}
