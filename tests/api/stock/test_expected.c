@@ -99,8 +99,8 @@ Test(expected, of_many_at_once)
 	     "race 16*4 adjust A +1 expected=100        -> 1x 201 | 63x 409 count_mismatch",
 	     "race 16*4 adjust A -1 expected=101 || reserve R# A=1 || receipt B +1 -> 1x 201 A=-1 | *x 201 | "
 	     "*x 409 count_mismatch",
-	     "race 16*4 adjust B +1 expected=121 || count B=121 expected=121 || receipt B +1 || adjust B +2 expected=121"
-	     " -> *x 201 | *x 409 count_mismatch",
+	     "race 16*4 adjust B +1 expected=121 || count B=121 expected=121 || receipt B +1"
+	     " || adjust B +2 expected=121 -> *x 201 | *x 409 count_mismatch",
 	     "sku     A                                 -> on_hand=100",
 	     "run     audit                             -> 0");
 }

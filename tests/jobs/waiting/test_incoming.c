@@ -143,7 +143,7 @@ Test(incoming, is_counted_without_expired_holds)
 	     "count   A@po=1                                  -> 409 short A@po counted=1 reserved=6",
 	     "tick    61",
 	     "count   A@po=1                                  -> 201 A@po=-6",
-	     "sku     A -> !available incoming.available=0 incoming.reserved=1",
+	     "sku     A -> available=0 incoming.available=0 incoming.reserved=1",
 	     "run     audit                                   -> 0");
 }
 
@@ -180,20 +180,20 @@ Test(incoming, is_counted_as_of_yesterday)
 	     "reserve R1 A@po=2 confirm=true                  -> 201",
 	     "reserve R2 A=4 confirm=true                     -> 201",
 	     "tick    100",
-	     "receipt A@po +5                                 -> 201",
+	     "receipt A@po +6                                 -> 201",
 	     "transfer A@po>bo=1                              -> 201",
 	     "arrival A@po>main=6                             -> 201 lines[0].filled=2 lines[0].for_sale=4",
 	     "adjust  A@po -1                                 -> 201",
-	     "count   A=5 short=backorder to=po               -> 201 A=-3",
-	     "count   L1 A=3 short=backorder to=po            -> 201 A=-2 A@po=1 backordered=1",
-	     "sku     A                                       -> @po available=7 @po reserved=1",
+	     "count   A=5 short=backorder to=po               -> 201 A@main=-5 A@po=1",
+	     "count   A=3 short=backorder to=po               -> 201 A@main=-2 A@po=2",
+	     "sku     A                                       -> @po available=8 @po reserved=3",
 	     "count   A@po=12 as_of=-50 expected=9            -> 409 count_mismatch A@po expected=9 on_hand=10",
 	     "count   A@po=12 as_of=-50 expected=10           -> 201 A@po=2",
 	     "count   A@po=12 as_of=-49                       -> 201 A@po=0",
-	     "sku     A                                       -> @po available=9 @po reserved=1",
+	     "sku     A                                       -> @po available=10 @po reserved=3",
 	     "count   A@po=10 as_of=-40                       -> 201 A@po=-2",
-	     "count   A@po=3 as_of=-30                        -> 201 A@po=-7",
-	     "count   A@po=2 as_of=-20                        -> 409 short A@po counted=2 since=-2 reserved=1",
+	     "count   A@po=2 as_of=-30                        -> 201 A@po=-8",
+	     "count   A@po=1 as_of=-20                        -> 409 short A@po counted=1 since=1 reserved=3",
 	     "run     audit                                   -> 0");
 }
 
