@@ -20,6 +20,7 @@ Test(customer, a_sku_is_made_by_its_limit)
 	     "sku     A                -> available=0 reserved=0 on_hand=0 !per_customer",
 	     "skus                     -> '~sku:#/ 1' ~sku:A A available=0 reserved=0 on_hand=0 B available=0",
 	     "availability A B C       -> A available=0 B available=0 C code=unknown_sku",
+	     "receipt D +1             -> 201",
 	     "reserve R1 B=1           -> 409 short B requested=1 available=0",
 	     "reserve R1 C=1           -> 422 unknown_sku C",
 	     "return  B +1             -> 201",
@@ -106,7 +107,7 @@ Test(customer, limits_of_many_skus_at_once)
 Test(customer, units_follow_the_order)
 {
 	flow("serve   --lanes 1",
-	     "receipt A +50 A@paris +50 B +50                -> 201",
+	     "receipt A +50 A@paris +50 B +50 C@nice +1       -> 201",
 	     "reserve R0 A=1                                 -> 201",
 	     UNITS,
 	     "reserve R1 A=2 A@paris=1 B=3 customer=c        -> 201",
