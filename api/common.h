@@ -24,6 +24,7 @@ struct common {
 	struct engine                *engine; /* takes operations from any thread */
 	const struct webhook_options *webhooks;
 	const char                   *public_hosts; /* see service.h */
+	bool                          known_only;   /* see service.h, too */
 	size_t                        body_max;
 	struct requests              *loops;                /* the requests of the first loop, the others by ->other */
 	bool (*ready)(void *arg, struct text *checks_json); /* true: everything is well. Any thread may ask. */

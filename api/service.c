@@ -306,6 +306,7 @@ struct service *service_open(const struct service_options *options, struct engin
 	s->common = (struct common){.engine = e,
 	                            .webhooks = options->webhooks,
 	                            .public_hosts = options->public_hosts,
+	                            .known_only = options->known_only,
 	                            .body_max = options->body_max,
 	                            .ready = options->ready,
 	                            .ready_arg = options->arg,

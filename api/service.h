@@ -18,6 +18,7 @@ struct service_options {
 	int64_t                       request_s, idle_s;
 	struct keys                  *keys;                 /* NULL: every call is let in .. */
 	const char                   *public_hosts;         /* .. by TCP under these names, too; NULL: no more */
+	bool                          known_only;           /* movements make nothing unless they say so */
 	struct tls                   *tls;                  /* NULL: plain text */
 	const struct webhook_options *webhooks;             /* of calls about webhooks */
 	struct access                *access;               /* lines about single requests */

@@ -34,6 +34,9 @@
 
 #define PAUSED_MAX 0.1 /* share of a minute that flow control may take */
 
+#define CREATE_ALWAYS "always" /* words of --create */
+#define CREATE_NEVER  "never"
+
 enum { LANES_WAIT_MS = 5000, CLOSE_MS = 1000 };
 
 struct serve {
@@ -167,6 +170,7 @@ static int doors_open(struct serve *s)
 	                                  .body_max = (size_t)option_count(OPTION_max_body, 0),
 	                                  .keys = s->keys,
 	                                  .public_hosts = option_text(OPTION_public_host),
+	                                  .known_only = strcmp(option_text(OPTION_create), CREATE_NEVER) == 0,
 	                                  .tls = s->tls,
 	                                  .webhooks = &s->webhooks,
 	                                  .access = s->access,
@@ -302,6 +306,9 @@ static int serve_configure(struct serve *s)
 		return say_status(EXIT_CONFIG, "--jobs knows expire, settle, reap and deliver, or none");
 	if (!names_valid(option_text(OPTION_public_host)))
 		return say_status(EXIT_CONFIG, "--public-host takes names, without a scheme and a port");
+	if (strcmp(option_text(OPTION_create), CREATE_ALWAYS) != 0 &&
+	    strcmp(option_text(OPTION_create), CREATE_NEVER) != 0)
+		return say_status(EXIT_CONFIG, "--create takes " CREATE_ALWAYS " or " CREATE_NEVER);
 	if (!access_configure(s) || !keys_configure(s) || !tls_configure(s) ||
 	    webhook_options_read(&s->webhooks) != EXIT_DONE)
 		return EXIT_CONFIG;

@@ -182,6 +182,12 @@ void op_counted(struct op *op, int64_t expected, int64_t as_of)
 	op->lines[sent].count = count;
 }
 
+void op_expect(struct op *op, int64_t expected)
+{
+	assert(op_moves(op, SIGNED));
+	op->lines[op->lines_count - 1].expected = expected;
+}
+
 void op_lose(struct op *op, const char *to, size_t to_len)
 {
 	unsigned     sent = op->lines_count - 1;
@@ -258,6 +264,14 @@ int64_t op_units(const struct op *op)
 int64_t line_takes(const struct op *op, const struct line *line)
 {
 	return op->move.transfers_count > 0 ? line->expected : -line->qty;
+}
+
+bool op_expects(const struct op *op)
+{
+	for (size_t i = 0; op_moves(op, SIGNED) && i < op->lines_count; i++)
+		if (line_expects(op, &op->lines[i]))
+			return true;
+	return false;
 }
 
 bool op_has_faults(const struct op *op)
@@ -471,9 +485,10 @@ static void lines_hash(struct op *op)
 	text_fini(&print);
 }
 
-/* An exclusive movement is a batch of its own. A count has to see every slot, an arrival every promise, and a movement
- * that takes promised units both. The units that a location gives in a transfer have to be there before it gets any. A
- * line of very many units exceeds the margin below the limit of totals. */
+/* An exclusive movement is a batch of its own. A count has to see every slot, and so has an adjustment that says how
+ * many units there are; an arrival has to see every promise, and a movement that takes promised units both. The units
+ * that a location gives in a transfer have to be there before it gets any. A line of very many units exceeds the margin
+ * below the limit of totals. */
 static bool is_exclusive(const struct op *op)
 {
 	bool has_ends = op_has_ends(op);
@@ -486,7 +501,7 @@ static bool is_exclusive(const struct op *op)
 		if (line->qty > SHARED_UNITS_MAX || (has_ends && line->expected > 0 && line->qty + line->expected > 0))
 			return true;
 	}
-	return op_moves(op, EXCLUSIVE) || op->losses;
+	return op_moves(op, EXCLUSIVE) || op->losses || op_expects(op);
 }
 
 void op_seal(struct op *op, size_t *twins)

@@ -59,7 +59,8 @@ struct counted {
 	int64_t  as_of;      /* ms; 0: now */
 	unsigned sent;       /* the place of the line in the request */
 	bool     ahead;      /* the lane's: as_of is a time that may not be */
-	int64_t  arriving;   /* the lane's: units that have arrived there and are not handed out yet */
+	int64_t  arriving;   /* the lane's: units that have arrived there and are not handed out yet; of a promise fewer
+	                        than 0: they have arrived elsewhere */
 	int64_t  since;      /* the lane's: units that movements behind as_of have added on balance */
 	int64_t  counted_at; /* the lane's: the time of the last count, as it is later than as_of; otherwise 0 */
 };
@@ -92,11 +93,12 @@ struct losses {
 	struct loss        of[];   /* room for one of each line */
 };
 
-enum { PARTS_MAX = 100 };
+enum { PARTS_MAX = 100 }; /* parts_count has a byte */
 struct move { /* OP_MOVE; of OP_GET_MOVEMENT the answer */
 	enum movement_kind kind : 8;
 	bool               over_limit; /* the lane's: a total would pass 9e15, seen before new skus were made */
-	uint16_t           parts_count;
+	bool               known_only; /* it makes no sku and no location */
+	uint8_t            parts_count;
 	uint32_t           transfers_count; /* 0: its kind has no ends */
 	const char        *reason;          /* text of the op; NULL: none */
 	struct movement   *found;           /* the lane's: the row that the look-up of its id gave */
@@ -342,6 +344,8 @@ void op_transfer(struct op *op, const struct transfer *transfer);
 /* The same of a count: room for sizeof(struct counted) each, and more of the line that was added last. */
 void op_counts(struct op *op, size_t max);
 void op_counted(struct op *op, int64_t expected, int64_t as_of);
+/* The line that was added last of a movement that is SIGNED is for this many units there; -1: for any. */
+void op_expect(struct op *op, int64_t expected);
 /* The line that was added last takes promised units where too little is left; their orders wait at `to`, or with NULL
  * at waits_at of its location. No line of a movement that may lose has the sku and location of another one. */
 void                                 op_lose(struct op *op, const char *to, size_t to_len);
@@ -372,6 +376,12 @@ void op_seal(struct op *op, size_t *twins);
 int64_t op_units(const struct op *op);
 /* Units of a movement's line that have to be available before it; below 0: it adds units. */
 int64_t line_takes(const struct op *op, const struct line *line);
+/* True: the line of an adjustment says how many units are there. */
+static inline bool line_expects(const struct op *op, const struct line *line)
+{
+	return op_moves(op, SIGNED) && line->expected >= 0;
+}
+bool op_expects(const struct op *op); /* true: one of its lines does */
 /* True: a line or a choice is at fault. */
 bool op_has_faults(const struct op *op);
 void op_forget(struct op *op); /* frees what a query found, before the query is tried again */

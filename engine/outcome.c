@@ -31,6 +31,11 @@ bool outcome_is_repeat(enum outcome o)
 	return outcomes[o].class == REPEATED || outcomes[o].class == ENDED;
 }
 
+enum outcome outcome_first(enum outcome a, enum outcome b)
+{
+	return b == OUTCOME_OK || (a != OUTCOME_OK && a < b) ? a : b;
+}
+
 bool outcome_is_of_other(enum outcome o)
 {
 	return o == NO_OTHER || (o >= IS_HELD && o <= IS_CLAIMED);

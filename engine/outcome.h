@@ -30,6 +30,8 @@ const char        *outcome_detail(enum outcome o); /* a sentence for people */
 enum outcome_class outcome_class(enum outcome o);
 /* True: the call was made before with the same content, and nothing is done a second time. */
 bool outcome_is_repeat(enum outcome o);
+/* The outcome that is told of two: the refusal, or of two refusals the first one in outcome.def. */
+enum outcome outcome_first(enum outcome a, enum outcome b);
 /* True: the other order that a request names is in the way: it is not there, or not in the right state. */
 bool outcome_is_of_other(enum outcome o);
 

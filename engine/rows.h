@@ -40,6 +40,8 @@ enum movement_trait { /* bits: movement_kinds.def says what each means */
 const char *movement_kind_name(enum movement_kind k);
 bool        movement_is(enum movement_kind k, unsigned traits); /* true: it has one of them */
 
+enum { MADE_SKU = 1, MADE_LOCATION = 2 }; /* bits */
+
 /* One sku at one location, with a number of units. Lines of an operation are sorted by sku code and location code,
  * equal ones summed. */
 struct line {
@@ -56,9 +58,13 @@ struct line {
 	uint32_t balance;                 /* index of the line's balance in the lane's batch */
 	uint16_t slot;                    /* the slot that holds, or will hold, the units */
 	bool     fault;                   /* this line is why the operation was refused */
-	bool     limited;                 /* the limit of a customer is why less was granted */
 	union {
-		int64_t expected; /* of a movement that HAS_ENDS: units that leave; of others -1 */
+		bool    limited; /* the limit of a customer is why less was granted */
+		uint8_t made;    /* of a movement: MADE_.., what did not exist before it */
+	};
+	union {
+		int64_t expected; /* of a movement that HAS_ENDS: units that leave; of one that is SIGNED the units that
+		                     are there, or -1; of others -1 */
 		int64_t returned; /* of a settled order, or where more comes back than may: units of the sku, at all
 		                     locations, that came back; the first line of a sku tells */
 		struct counted *count; /* of a movement that is COUNTED: op.h */

@@ -121,17 +121,28 @@ INSERT INTO stock_counted (sku_id, location_id, counts, counted_at)
 
 -- name: moved_since
 -- The units that movements of the skus {list} have added at each location behind a time, up to another one; counts are
--- no movements of goods. Ids are made in the order of time, so a place among them bounds the walk. An arrival has one
--- line for each sku and location, which grows as it is handed out: its ends are what has come. What was moved by a
--- clock that was ahead had been moved before that clock was set right, and so before the time of the count.
+-- no movements of goods, but for what orders lose by them, which is promised elsewhere. Ids are made in the order of
+-- time, so a place among them bounds the walk. An arrival has one line for each sku and location, which grows as it is
+-- handed out: its ends are what has come. What was moved by a clock that was ahead had been moved before that clock was
+-- set right, and so before the time of the count. A count may have lines in several slots: the first one tells.
 SELECT l.sku_id, l.location_id,
-       SUM(IF(m.kind <> {arrival}, l.qty,
-              (SELECT COALESCE(SUM(t.qty), 0) FROM movement_transfer t FORCE INDEX (PRIMARY)
-                WHERE t.movement_no = l.movement_no AND t.sku_id = l.sku_id AND t.to_id = l.location_id)))
+       SUM(CASE m.kind
+             WHEN {arrival} THEN
+               (SELECT COALESCE(SUM(IF(t.to_id = l.location_id, t.qty, -t.qty)), 0)
+                  FROM movement_transfer t FORCE INDEX (PRIMARY)
+                 WHERE t.movement_no = l.movement_no AND t.sku_id = l.sku_id
+                   AND l.location_id IN (t.from_id, t.to_id))
+             WHEN {count} THEN
+               IF(l.slot = (SELECT MIN(s.slot) FROM movement_line s FORCE INDEX (PRIMARY)
+                             WHERE s.movement_no = l.movement_no AND s.sku_id = l.sku_id
+                               AND s.location_id = l.location_id),
+                  (SELECT COALESCE(SUM(b.qty), 0) FROM movement_backorder b FORCE INDEX (PRIMARY)
+                    WHERE b.movement_no = l.movement_no AND b.sku_id = l.sku_id AND b.to_id = l.location_id), 0)
+             ELSE l.qty END)
   FROM movement_line l FORCE INDEX (sku_history)
   STRAIGHT_JOIN movement m FORCE INDEX (PRIMARY) ON m.movement_no = l.movement_no
  WHERE l.sku_id IN ({list}) AND l.movement_no > {after_id} AND m.created_at > {after_at}
-   AND m.created_at <= LEAST({until_at}, {soon}) AND m.kind <> {count}
+   AND m.created_at <= LEAST({until_at}, {soon})
  GROUP BY l.sku_id, l.location_id ORDER BY NULL;
 
 -- name: slot_make

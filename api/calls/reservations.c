@@ -17,7 +17,7 @@ enum { LINES_MAX = 1000, BATCH_MAX = 1000, TTL_S = 900 };
 
 static void units_write(struct json_writer *w, int64_t qty, int64_t available, bool limited, enum outcome why)
 {
-	if (why == UNKNOWN_SKU || why == NOT_FOR_SALE || why == CUSTOMER_REQUIRED || why == IS_WAITING)
+	if (why != SHORT && why != NOT_IN_ORDER)
 		return;
 	json_put_int(w, "requested", qty);
 	json_put_int(w, why == NOT_IN_ORDER ? "in_order" : "available", available);
@@ -72,8 +72,8 @@ static void limits_write(struct json_writer *w, const struct op *op)
 	json_close_array(w);
 }
 
-/* Every line that is at fault: it fell short, names an unknown sku or one that needs a customer, or is not in the order
- * that is to be split. */
+/* Every line that is at fault: it fell short, names an unknown sku or location or a sku that needs a customer, or is
+ * not in the order that is to be split. */
 static void faults_write(struct json_writer *w, const char *key, const struct op *op, enum outcome why)
 {
 	const struct line *lines;
@@ -121,8 +121,9 @@ static void refused_write(struct json_writer *w, void *arg)
 		good_write(w, arg);
 		json_close_object(w);
 	}
-	if (op->outcome == SHORT || op->outcome == UNKNOWN_SKU || op->outcome == NOT_FOR_SALE ||
-	    op->outcome == NOT_IN_ORDER || op->outcome == CUSTOMER_REQUIRED || op->outcome == IS_WAITING)
+	if (op->outcome == SHORT || op->outcome == UNKNOWN_SKU || op->outcome == UNKNOWN_LOCATION ||
+	    op->outcome == NOT_FOR_SALE || op->outcome == NOT_IN_ORDER || op->outcome == CUSTOMER_REQUIRED ||
+	    op->outcome == IS_WAITING)
 		faults_write(w, "lines", op, op->outcome);
 	if (op->outcome == LIMIT_REACHED)
 		limits_write(w, op);

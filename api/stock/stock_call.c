@@ -77,7 +77,7 @@ static void line_write(struct json_writer *w, const struct op *op, const struct 
 		return;
 	}
 	json_put_string(w, "location", line->location_code);
-	if (loss && loss->to_code[0] && (op->outcome == UNKNOWN_LOCATION || op->outcome == WRONG_KIND))
+	if (loss && loss->to_code[0] && (op->outcome == WRONG_KIND || (op->outcome == UNKNOWN_LOCATION && !loss->to)))
 		json_put_string(w, "to", loss->to_code);
 	if (op->outcome == LOSES_TOO_MANY)
 		json_put_int(w, "backorderable", loss->found);
@@ -87,6 +87,9 @@ static void line_write(struct json_writer *w, const struct op *op, const struct 
 		json_put_string(w, "as_of", AHEAD_RULE);
 	if (op_moves(op, COUNTED) && (op->outcome == COUNT_MISMATCH || op->outcome == SHORT)) {
 		count_write(w, op, line);
+	} else if (op->outcome == COUNT_MISMATCH) {
+		json_put_int(w, "expected", line->expected);
+		json_put_int(w, "on_hand", line->available + line->reserved);
 	} else if (op->outcome == SHORT) {
 		json_put_int(w, "requested", line_takes(op, line));
 		json_put_int(w, "available", line->available);
@@ -127,9 +130,40 @@ static void refused_write(struct json_writer *w, void *arg)
 	json_close_array(w);
 }
 
+static int code_order(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Writes each code once that the movement has made. */
+static void made_write(struct json_writer *w, const char *key, const struct op *op, unsigned made)
+{
+	const char **codes = mem_alloc(op->lines_count * sizeof(*codes));
+	size_t       count = 0;
+
+	for (size_t i = 0; i < op->lines_count; i++)
+		if (op->lines[i].made & made)
+			codes[count++] = made == MADE_SKU ? op->lines[i].sku_code : op->lines[i].location_code;
+	qsort(codes, count, sizeof(*codes), code_order);
+	if (count > 0)
+		json_open_array(w, key);
+	for (size_t i = 0; i < count; i++)
+		if (i == 0 || strcmp(codes[i], codes[i - 1]) != 0)
+			json_put_string(w, NULL, codes[i]);
+	if (count > 0)
+		json_close_array(w);
+	free(codes);
+}
+
 static void moved_write(struct json_writer *w, void *arg)
 {
-	movement_json(w, ((struct op *)arg)->move.movement);
+	const struct op *op = arg;
+
+	movement_json(w, op->move.movement);
+	if (op->kind != OP_MOVE || op->outcome != OUTCOME_OK)
+		return; /* a code is new in the first answer alone */
+	made_write(w, "new_skus", op, MADE_SKU);
+	made_write(w, "new_locations", op, MADE_LOCATION);
 }
 
 /* Answers 400: the time of a count is out of range, or a line takes units from orders and names no location for
@@ -226,12 +260,16 @@ static void read_line(struct json_reader *line, struct op *op, enum movement_kin
 		json_int(line, "qty", JSON_REQUIRED, is_signed ? -LINE_UNITS_MAX : 1, LINE_UNITS_MAX, &qty);
 		if (is_signed && qty == 0)
 			json_refuse(line, "qty", "must not be 0");
+		if (is_signed)
+			json_int(line, "expected", JSON_OPTIONAL, 0, QTY_MAX, &expected);
 	}
 	if (line->failed)
 		return;
 	op_line(op, sku, sku_len, location, location_len, qty);
 	if (counted)
 		op_counted(op, expected, as_of == TIME_NONE ? 0 : as_of ? as_of : -1);
+	else if (movement_is(kind, SIGNED))
+		op_expect(op, expected);
 	if (loses)
 		op_lose(op, to, to_len);
 }
@@ -275,8 +313,10 @@ struct op *movement_new(enum movement_kind kind, size_t count, size_t more)
 	return op;
 }
 
-static struct op *read_movement(struct json_reader *in)
+/* `known_only`: the movement makes no sku and no location, unless it says that it does. */
+static struct op *read_movement(struct json_reader *in, bool known_only)
 {
+	bool               create = !known_only, expects;
 	const char        *id = "", *reason, *reference, *order_id = NULL;
 	size_t             id_len = 0, reason_len = 0, reference_len = 0, order_len = 0, count, twins;
 	int                kind = 0;
@@ -292,6 +332,7 @@ static struct op *read_movement(struct json_reader *in)
 	reference = json_note(in, "reference", &reference_len);
 	if (movement_is(kind_of[kind], NAMES_ORDER))
 		json_id(in, "order_id", JSON_OPTIONAL, &order_id, &order_len);
+	json_bool(in, "create", JSON_OPTIONAL, &create);
 	count = json_array(in, "lines", 1, LINES_MAX, &element);
 	op = movement_new(kind_of[kind], count, order_len + 1);
 	for (size_t i = 0; i < count && !in->failed; i++) {
@@ -304,14 +345,18 @@ static struct op *read_movement(struct json_reader *in)
 	}
 	if (!in->failed) {
 		memcpy(op->id, id, id_len);
+		op->move.known_only = !create;
 		op->move.reason = reason ? op_text(op, reason, reason_len) : NULL;
 		op->reference = reference ? op_text(op, reference, reference_len) : NULL;
 		op->other_id = order_id ? op_text(op, order_id, order_len) : NULL;
+		expects = op_expects(op);
 		op_seal(op, &twins);
 		if (twins > 0 && op_moves(op, COUNTED))
 			json_refuse(in, "lines", "names a sku and location twice: each is counted once");
 		else if (twins > 0 && op->losses)
 			json_refuse(in, "lines", "names a sku and location twice, and one of them may be short");
+		else if (twins > 0 && expects)
+			json_refuse(in, "lines", "names a sku and location twice, and one of them has expected");
 	}
 	if (json_end(in))
 		return op;
@@ -328,7 +373,7 @@ void post_movement(struct request *r)
 
 	if (!read_body(r, &in, &fault))
 		return;
-	op = read_movement(&in);
+	op = read_movement(&in, r->all->common->known_only);
 	if (!op)
 		reply_invalid(r, fault.field, fault.detail);
 	else if (request_permits(r, op->other_id ? ORDERS : ADMINS))

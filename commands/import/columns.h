@@ -14,7 +14,7 @@
 	X(to, HAS_ENDS | MAY_LOSE, 0, HAS_ENDS) \
 	X(short, MAY_LOSE, 0, 0)                \
 	X(location, LISTED, HAS_ENDS, 0)        \
-	X(expected, COUNTED, 0, 0)              \
+	X(expected, COUNTED | SIGNED, 0, 0)     \
 	X(as_of, COUNTED, 0, 0)                 \
 	X(order_id, 0, 0, 0)
 enum field {

@@ -127,7 +127,8 @@ static bool units_take(struct reading *in)
 		return int_take(in, FIELD_counted, 0, QTY_MAX, &row->qty) &&
 		       int_take(in, FIELD_expected, 0, QTY_MAX, &row->expected) &&
 		       time_take(in, FIELD_as_of, &row->as_of);
-	if (!int_take(in, FIELD_qty, least, LINE_UNITS_MAX, &row->qty))
+	if (!int_take(in, FIELD_qty, least, LINE_UNITS_MAX, &row->qty) ||
+	    !int_take(in, FIELD_expected, 0, QTY_MAX, &row->expected))
 		return false;
 	return row->qty != 0 || why_write(in->wrong, sizeof(in->wrong), "qty must not be 0");
 }

@@ -15,7 +15,7 @@ struct delivery_row {
 	const char *wrong;               /* the fault of the row; NULL: none, and the rest is valid */
 	const char *sku, *location, *to; /* location: also the begin of a transfer; NULL: not given */
 	int64_t     qty;                 /* also what was counted */
-	int64_t     expected;            /* of a count; -1: none */
+	int64_t     expected;            /* of a count or an adjustment; -1: none */
 	int64_t     as_of;               /* of a count, ms; 0: none */
 	bool        loses;               /* a count or an adjustment that takes promised units, too .. */
 	const char *waits_at;            /* .. and where orders that lose them wait; NULL: waits_at of the location */

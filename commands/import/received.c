@@ -38,6 +38,8 @@ static void row_add(struct op *op, const struct row *row)
 	op_line(op, row->sku, strlen(row->sku), location, location ? strlen(location) : 0, row->said.qty);
 	if (op_moves(op, COUNTED))
 		op_counted(op, row->said.expected, row->said.as_of);
+	else if (op_moves(op, SIGNED))
+		op_expect(op, row->said.expected);
 	if (row->said.loses)
 		op_lose(op, row->said.waits_at ? row->waits_at : NULL, strlen(row->waits_at));
 }

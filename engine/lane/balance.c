@@ -131,8 +131,10 @@ static void balance_enter(struct lane *l, struct line *line, bool wanted)
 	uint32_t      sku, location, *place;
 	struct hint  *h;
 
-	if (!line->sku || !line->location)
+	if (!line->sku || !line->location) {
+		b->needs |= line->location ? 0 : NEEDS_LOCATION;
 		return;
+	}
 	sku = sku_id(line->sku);
 	location = line->location->location_id;
 	place = balance_place(l, sku, location);

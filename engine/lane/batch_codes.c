@@ -1,5 +1,6 @@
 /* batch_codes.c - see batch_codes.h. The catalogue comes first, the database is asked for codes that it lacks. */
 #include "engine/lane/batch_codes.h"
+#include "engine/lane/kinds.h"
 #include "engine/past.h"
 #include "engine/write/fence.h"
 #include "engine/write/movement.h"
@@ -55,6 +56,7 @@ static void numbers_forget(struct op *op, unsigned past)
 	for (size_t k = 0; k < op->lines_count; k++) {
 		op->lines[k].sku = NULL;
 		op->lines[k].location = NULL;
+		op->lines[k].made = 0;
 	}
 	if (op->past != 0)
 		op_unread(op);
@@ -77,6 +79,7 @@ enum db_result codes_resolve(struct lane *l)
 	if (result == DB_OK && lacks) {
 		outbox_send(&l->outbox);
 		result = past_locations(l->db, l->catalogue);
+		l->batch.kinds_read = result == DB_OK;
 	}
 	if (result == DB_OK && (lacks || l->rows.count > 0))
 		lines_resolve(l);
@@ -85,17 +88,16 @@ enum db_result codes_resolve(struct lane *l)
 
 static bool makes_sku(const struct op *op, const struct line *line)
 {
-	return !line->sku && op_moves(op, MAKES_SKUS);
+	return !line->sku && op_moves(op, MAKES_SKUS) && !op->move.known_only;
 }
 
 static bool makes_location(const struct op *op, const struct line *line)
 {
-	return !line->location && op_trait(op)->of_movement && line->qty >= 0 &&
-	       (op->move.transfers_count == 0 || line->expected == 0);
+	return op_trait(op)->of_movement && !op->move.known_only && line_makes_location(op, line);
 }
 
-/* Lists in l->rows the codes that new movements make. A movement that is refused later may leave a name behind, which
- * is no stock. */
+/* Lists in l->rows the codes that new movements make, and marks the lines that name them. A movement that is refused
+ * later may leave a name behind, which is no stock. */
 static size_t list_new(struct lane *l, bool locations)
 {
 	values_reset(&l->rows);
@@ -108,6 +110,7 @@ static size_t list_new(struct lane *l, bool locations)
 			if (!(locations ? makes_location(op, line) : makes_sku(op, line)) || op->move.found ||
 			    op->move.over_limit)
 				continue;
+			line->made |= locations ? MADE_LOCATION : MADE_SKU;
 			if (locations)
 				values_row(&l->rows, V_TEXT(code));
 			else

@@ -375,6 +375,7 @@ static enum outcome origin_decide(const struct op *op)
 
 static enum outcome move_decide(struct batch *b, struct op *op)
 {
+	bool         expects = op_expects(op);
 	enum outcome out;
 
 	if (op->move.found)
@@ -397,8 +398,8 @@ static enum outcome move_decide(struct batch *b, struct op *op)
 		line->available = p ? p->left : 0;
 		line->granted = line->qty;
 		line->fault = line->available < line_takes(op, line) &&
-		              ((!op_moves(op, BOOKS) && !line->loss) ||
-		               !line->location); /* orders may have what arrives, or is lost */
+		              ((!op_moves(op, BOOKS) && !line->loss && !expects) ||
+		               !line->location); /* orders may have what arrives, or is lost; the level is told first */
 		if (line->fault)
 			out = SHORT;
 	}

@@ -74,25 +74,40 @@ static enum outcome stops_judge(struct op *op)
 	return OUTCOME_OK;
 }
 
+/* Why the location of a line has no units for an order. */
+static enum outcome location_decide(const struct line *line)
+{
+	if (!line->location)
+		return UNKNOWN_LOCATION;
+	return line_is_for_sale(line) ? OUTCOME_OK : NOT_FOR_SALE;
+}
+
+static enum outcome choice_locations_decide(const struct op *op, const struct choice *choice)
+{
+	enum outcome out = OUTCOME_OK;
+
+	for (size_t k = 0; k < choice->count; k++)
+		out = outcome_first(out, location_decide(&op->lines[choice->line[k]]));
+	return out;
+}
+
+static enum outcome line_location_decide(const struct op *op, const struct line *line)
+{
+	return line_adds(op, line) > 0 ? location_decide(line) : OUTCOME_OK;
+}
+
 enum outcome locations_decide(struct op *op)
 {
 	enum outcome out = OUTCOME_OK;
 
-	for (size_t i = 0; i < op->lines_count; i++) {
-		op->lines[i].fault = !line_is_for_sale(&op->lines[i]) && line_adds(op, &op->lines[i]) > 0;
-		if (op->lines[i].fault)
-			out = NOT_FOR_SALE;
-	}
-	for (size_t i = 0; i < op->choices_count; i++) {
-		struct choice *choice = &op->choices[i];
-
-		assert(choice->count <= CHOICE_MAX);
-		choice->fault = false;
-		for (size_t k = 0; k < choice->count; k++)
-			choice->fault |= !line_is_for_sale(&op->lines[choice->line[k]]);
-		if (choice->fault)
-			out = NOT_FOR_SALE;
-	}
+	for (size_t i = 0; i < op->lines_count; i++)
+		out = outcome_first(out, line_location_decide(op, &op->lines[i]));
+	for (size_t i = 0; i < op->choices_count; i++)
+		out = outcome_first(out, choice_locations_decide(op, &op->choices[i]));
+	for (size_t i = 0; i < op->lines_count; i++)
+		op->lines[i].fault = out != OUTCOME_OK && line_location_decide(op, &op->lines[i]) == out;
+	for (size_t i = 0; i < op->choices_count; i++)
+		op->choices[i].fault = out != OUTCOME_OK && choice_locations_decide(op, &op->choices[i]) == out;
 	return out == OUTCOME_OK ? stops_judge(op) : out;
 }
 
@@ -171,11 +186,31 @@ static enum outcome losses_decide(struct op *op)
 	return out;
 }
 
-/* May units be moved where the lines say? What is not in the house is neither counted, nor does it come back. */
-enum outcome moved_locations_decide(struct op *op)
+bool line_makes_location(const struct op *op, const struct line *line)
+{
+	return !line->location && line->qty >= 0 && (op->move.transfers_count == 0 || line->expected == 0);
+}
+
+/* A movement that makes nothing names locations that exist, but for those that would give units and have none. */
+static enum outcome known_locations_decide(struct op *op)
 {
 	enum outcome out = OUTCOME_OK;
 
+	for (size_t i = 0; i < op->lines_count; i++) {
+		op->lines[i].fault = line_makes_location(op, &op->lines[i]);
+		if (op->lines[i].fault)
+			out = UNKNOWN_LOCATION;
+	}
+	return out;
+}
+
+/* May units be moved where the lines say? What is not in the house is neither counted, nor does it come back. */
+enum outcome moved_locations_decide(struct op *op)
+{
+	enum outcome out = op->move.known_only ? known_locations_decide(op) : OUTCOME_OK;
+
+	if (out != OUTCOME_OK)
+		return out;
 	if (op->move.transfers_count > 0)
 		return ends_decide(op);
 	for (size_t i = 0; i < op->lines_count; i++) {
@@ -202,7 +237,8 @@ enum outcome waits_decide(struct line *lines, size_t count)
 
 bool op_is_of_kinds(const struct op *op)
 {
-	return op->outcome == NOT_FOR_SALE || op->outcome == WRONG_KIND || op->outcome == IS_WAITING;
+	return op->outcome == UNKNOWN_LOCATION || op->outcome == NOT_FOR_SALE || op->outcome == WRONG_KIND ||
+	       op->outcome == IS_WAITING;
 }
 
 bool op_is_of_kinds_alone(const struct op *op)

@@ -57,7 +57,8 @@ enum {
 	NEEDS_QUEUE = NEEDS_UNITS << 8,    /* a line may wait, now or before; also known from its location */
 	NEEDS_ON_HOLD = NEEDS_UNITS << 15, /* an order was held back */
 	/* ---- known from balances, when they are found */
-	NEEDS_LOCATION = NEEDS_UNITS << 9, /* a line is at a location that does not sell, or sales are stopped */
+	/* a line is at a location that does not sell or does not exist, or sales are stopped */
+	NEEDS_LOCATION = NEEDS_UNITS << 9,
 	NEEDS_WAITED = NEEDS_UNITS << 10,  /* a line is at a location where orders that wait come first */
 	NEEDS_BALANCE = NEEDS_UNITS << 11, /* a balance is not known yet */
 	NEEDS_QUOTA = NEEDS_UNITS << 12,   /* a customer has a limit */

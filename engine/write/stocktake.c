@@ -198,6 +198,26 @@ static void counts_enter(struct lane *l, struct counting *in)
 	txn_read(&l->txn, COUNTED_ENTER, &(struct fill){.rows = &l->rows}, last_read, in);
 }
 
+static void nothing_read(void *arg, const struct db_row *row)
+{
+	(void)arg;
+	(void)row;
+}
+
+/* An adjustment that rests on how many units there are writes the rows of counts, too: no count and no other one passes
+ * it. FIRST_MS: a time before all counts, so that the time of the last one stays. */
+static void levels_enter(struct lane *l, const struct op *op)
+{
+	enum { FIRST_MS = 1 };
+
+	values_reset(&l->rows);
+	for (size_t k = 0; k < op->lines_count; k++)
+		if (line_expects(op, &op->lines[k]))
+			values_row(&l->rows, V_INT(sku_id(op->lines[k].sku)), V_INT(op->lines[k].location->location_id),
+			           V_INT(FIRST_MS));
+	txn_read(&l->txn, COUNTED_ENTER, &(struct fill){.rows = &l->rows}, nothing_read, NULL);
+}
+
 static void since_read(void *arg, const struct db_row *row)
 {
 	const struct counting *in = arg;
@@ -252,7 +272,8 @@ static void arriving_read(void *arg, const struct db_row *row)
 		counted->arriving = db_int(row, 2);
 }
 
-/* A count of a location finds the units that have arrived there, handed out or not. */
+/* A count of a location finds the units that have arrived there, handed out or not. A count of a promise is without
+ * what has arrived of it (counted_decide). */
 static void arriving_add(struct lane *l, struct counting *in)
 {
 	values_reset(&l->rows);
@@ -292,10 +313,16 @@ static enum outcome counted_decide(const struct op *op, struct line *line, const
 		line->reserved += s->list[i].reserved;
 		booked += s->list[i].booked;
 	}
-	unbooked = line->available + line->reserved - booked;
-	if (line->available > unbooked)
-		line->available = unbooked;
 	line->granted = line->qty;
+	if (line_expects(op, line) && line->available + line->reserved != line->expected) {
+		line->fault = true;
+		return COUNT_MISMATCH;
+	}
+	unbooked = line->available + line->reserved - booked;
+	if (op_moves(op, COUNTED) && booked > 0)
+		line->count->arriving = -booked;
+	else if (line->available > unbooked)
+		line->available = unbooked;
 	if (op_moves(op, BOOKS)) {
 		line->available = unbooked;
 		line->granted = 0;
@@ -462,7 +489,7 @@ static enum db_result counts_begin(struct lane *l, struct counting *in, int64_t 
 	return since_add(l, in, until, false);
 }
 
-/* A refused count leaves nothing behind, its own row among it. */
+/* A refused count leaves nothing behind, its own row among it, nor does an adjustment that enters as one. */
 static enum db_result stocktake_end(struct lane *l, bool refused, enum txn_verdict *verdict, int64_t *now)
 {
 	enum db_result result;
@@ -501,6 +528,7 @@ enum db_result stocktake_run(struct lane *l, struct op *op, enum txn_verdict *ve
 	struct slot_rows s = {0};
 	struct counting  in = {0};
 	int64_t          until = clock_ms() + atomic_load(&l->shared->clock_offset_ms) - SETTLED_MS;
+	bool             counted = op_moves(op, COUNTED), expects = op_expects(op);
 	enum db_result   result;
 
 	counting_begin(&in, op);
@@ -511,15 +539,17 @@ enum db_result stocktake_run(struct lane *l, struct op *op, enum txn_verdict *ve
 		reservations_lock(l);
 		if (op->losses)
 			losers_lock(l, op);
-		if (op_moves(op, COUNTED))
+		if (counted)
 			counts_enter(l, &in);
+		if (expects)
+			levels_enter(l, op);
 		slots_lock(l, op, &s);
 		txn_fail(&l->txn, since_add(l, &in, until, true));
 		arriving_add(l, &in);
 		op->writes = false;
 		if (txn_goes_on(&l->txn))
 			stocktake_resolve(l, op, &s);
-		result = stocktake_end(l, txn_goes_on(&l->txn) && op_moves(op, COUNTED) && !op->writes, verdict, now);
+		result = stocktake_end(l, txn_goes_on(&l->txn) && (counted || expects) && !op->writes, verdict, now);
 	} else if (result == DB_UNKNOWN) {
 		result = DB_AWAY;
 	}

@@ -256,6 +256,13 @@ static const struct {
          " '~line 4: unknown_sku {sku:C,location:main}'"
          " '~3 rows, 5 units in 0 movements; 1 bad rows left out, 3 refused'",
          "A,main,5 A,paris,5 B,main,7"},
+	{"sku,location,qty,expected\nA,main,-1,5\nB,main,2,9\nA,paris,1,\n",
+         " --kind adjustment -> 1 '~line 3: count_mismatch {sku:B,location:main,expected:9,on_hand:7}'"
+         " '~3 rows, 2 units in 1 movements; 0 bad rows left out, 1 refused'",
+         "A,main,4 A,paris,6 B,main,7"},
+	{"sku,qty,expected\nA,-1,-5\nB,1,x\n",
+         " --kind adjustment -> 1 '~line 2: expected must' '~line 3: expected must' '~2 bad rows'",
+         "A,main,5 A,paris,5 B,main,7"},
 	{"sku,counted\nA,-1\nB,9000000000000001\nB,\nB,x\nB,1.0\n",
          " --kind count -> 1 '~line 2: counted must'"
          " '~line 3: counted' '~line 4: counted' '~line 5: counted' '~line 6: counted' '~5 bad rows'",

@@ -9,7 +9,7 @@
  * Requests                                             LINE is SKU=QTY or SKU@LOCATION=QTY
  *                                                      to reserve also SKU@X,Y=QTY, a list (of one: SKU@X,=QTY), and
  *                                                      SKU@X+Y=QTY, a list that may be split
- *   receipt|adjust|return [ID] SKU +N [short=backorder] [to=L] .. [reason=R] [order=ID]
+ *   receipt|adjust|return [ID] SKU +N [expected=N] [short=backorder] [to=L] .. [reason=R] [order=ID] [create=false]
  *                                                      a movement, of SKU or SKU@LOCATION; ID may be left out
  *   transfer [ID] SKU@FROM>TO=N ..                     units of a SKU go from a location to another
  *   count [ID] LINE [expected=N] [as_of=-S] [short=backorder] [to=L] ..

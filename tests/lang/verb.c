@@ -154,7 +154,8 @@ static void movement_begin(struct text *to, const char *verb, const char *id)
 
 static bool movement_option(struct text *to, const char *word)
 {
-	return json_option(to, word, "reason", "reason", false) || json_option(to, word, "order", "order_id", false) ||
+	return json_option(to, word, "create", "create", true) || json_option(to, word, "reason", "reason", false) ||
+	       json_option(to, word, "order", "order_id", false) ||
 	       json_option(to, word, "reference", "reference", false);
 }
 
@@ -211,7 +212,8 @@ static bool write_movement(const struct step *s, struct call *to)
 		json_place(&to->body, s->word[i], strlen(s->word[i]));
 		i++;
 		text_format(&to->body, ",\"qty\":%s", s->word[i] + (*s->word[i] == '+'));
-		while (i + 1 < s->words && loss_option(&to->body, s->word[i + 1]))
+		while (i + 1 < s->words && (json_option(&to->body, s->word[i + 1], "expected", "expected", true) ||
+		                            loss_option(&to->body, s->word[i + 1])))
 			i++;
 		text_add(&to->body, "}");
 	}

@@ -34,7 +34,7 @@ static bool is_wrong(const struct model *m, const struct ask *ask, int s, int p)
 {
 	int to = lost_to(m, ask, s, p);
 
-	if (m->kind[p] == INCOMING && (ask->what == ASK_COUNT || ask->what == ASK_RETURN))
+	if (m->kind[p] == INCOMING && ask->what == ASK_RETURN)
 		return true;
 	return ask->loses.named[s][p] && to && (m->kind[p] != STOCK || m->kind[to - 1] != INCOMING);
 }

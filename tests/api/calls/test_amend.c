@@ -84,7 +84,7 @@ Test(amend, refusals)
 	     "amend    R1 A=4 B=2                 -> 409 short B requested=2 available=1",
 	     "amend    R1 A=4 GHOST=1             -> 422 unknown_sku GHOST",
 	     "amend    R1 A=4 A@aside=1           -> 409 not_for_sale",
-	     "amend    R1 A=4 A@nowhere=1         -> 409 short",
+	     "amend    R1 A=4 A@nowhere=1         -> 422 unknown_location A@nowhere lines=1",
 	     "amend    R9 A=4                     -> 404 unknown_order",
 	     "raw PUT /v1/reservations/R1 {'lines':[]} -> 400 invalid_request field=lines",
 	     "raw PUT /v1/reservations/R1 {}      -> 400 invalid_request field=lines",

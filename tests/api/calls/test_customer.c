@@ -20,6 +20,7 @@ Test(customer, a_sku_is_made_by_its_limit)
 	     "sku     A                -> available=0 reserved=0 on_hand=0 !per_customer",
 	     "skus                     -> '~sku:#/ 1' ~sku:A A available=0 reserved=0 on_hand=0 B available=0",
 	     "availability A B C       -> A available=0 B available=0 C code=unknown_sku",
+	     "receipt D +1             -> 201",
 	     "reserve R1 B=1           -> 409 short B requested=1 available=0",
 	     "reserve R1 C=1           -> 422 unknown_sku C",
 	     "return  B +1             -> 201",
@@ -106,7 +107,7 @@ Test(customer, limits_of_many_skus_at_once)
 Test(customer, units_follow_the_order)
 {
 	flow("serve   --lanes 1",
-	     "receipt A +50 A@paris +50 B +50                -> 201",
+	     "receipt A +50 A@paris +50 B +50 C@nice +1       -> 201",
 	     "reserve R0 A=1                                 -> 201",
 	     UNITS,
 	     "reserve R1 A=2 A@paris=1 B=3 customer=c        -> 201",
@@ -284,7 +285,7 @@ Test(customer, has_to_be_named)
 Test(customer, limit_is_reached)
 {
 	flow("serve   --lanes 1",
-	     "receipt A +50 A@paris +50 B +50                -> 201",
+	     "receipt A +50 A@paris +50 B +50 C@moon +1       -> 201",
 	     "limit   A 3                                    -> 200",
 	     "reserve R1 A=2 customer=c                      -> 201",
 	     "reserve R2 A=2 customer=c                      -> 409 limit_reached lines=1 A limit=3 has=2 requested=2"
@@ -294,7 +295,7 @@ Test(customer, limit_is_reached)
 	     "reserve R2 A@moon=2 customer=c                 -> 409 limit_reached A requested=2",
 	     "reserve R2 A=99 B=99 customer=d                -> 409 limit_reached lines=1 A has=0 requested=99",
 	     "reserve R2 A=3 B=99 customer=d                 -> 409 short lines=1 B requested=99 available=50",
-	     "reserve R2 A=4 C=1 customer=d                  -> 422 unknown_sku C",
+	     "reserve R2 A=4 D=1 customer=d                  -> 422 unknown_sku D",
 	     "reserve R2 A=1 customer=c                      -> 201",
 	     "reserve R2 A=1 customer=c                      -> 200 replayed",
 	     "reserve R3 A=1 customer=c                      -> 409 limit_reached A has=3 requested=1",
@@ -353,7 +354,7 @@ Test(customer, limit_may_change)
 Test(customer, best_effort_takes_what_the_limit_leaves)
 {
 	flow("serve   --lanes 1",
-	     "receipt A +50 A@paris +50 A@nice +1 B +3       -> 201",
+	     "receipt A +50 A@paris +50 A@nice +1 B +3 C@moon +1 -> 201",
 	     "limit   A 5                                    -> 200",
 	     "reserve R1 A=9 B=2 customer=c mode=best_effort -> 201 lines=2 A=5 B=2 short=1 short"
 	     " A requested=9 available=5 limit=true",
@@ -406,7 +407,7 @@ Test(customer, items_of_a_batch_see_those_before_them)
 Test(customer, expired_holds_do_not_count)
 {
 	flow("serve   --lanes 1",
-	     "receipt A +50 B +50                            -> 201",
+	     "receipt A +50 B +50 C@moon +1                   -> 201",
 	     "limit   A 3                                    -> 200",
 	     "reserve R1 A=2 customer=c ttl=60               -> 201",
 	     "reserve R2 A=1 customer=c ttl=600              -> 201",

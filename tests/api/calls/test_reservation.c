@@ -81,7 +81,7 @@ Test(reservation, a_line_means_its_location)
 	     "reserve  R1 A@paris=3       -> 409 short A@paris requested=3 available=2",
 	     "reserve  R1 A=11            -> 409 short A requested=11 available=10",
 	     "reserve  R1 A@mars=1        -> 409 short A@mars requested=1 available=0",
-	     "reserve  R1 A@nowhere=1 A=1 -> 409 short A@nowhere requested=1 available=0 lines=1",
+	     "reserve  R1 A@nowhere=1 A=1 -> 422 unknown_location A@nowhere lines=1 !lines[0].available",
 	     "reserve  R1 A=10 A@paris=2  -> 201 A=10 A@paris=2",
 	     "sku      A                  -> available=0 reserved=12 @main reserved=10 @paris reserved=2");
 }
@@ -112,7 +112,7 @@ Test(reservation, best_effort)
 	     "reserve  R4 A=1 B=1 mode=best_effort ->"
 	     "         409 short A requested=1 available=0 B requested=1 available=0 lines=2",
 	     "get      R4                 -> 404 unknown_order",
-	     "reserve  R5 A@mars=1 mode=best_effort -> 409 short A@mars requested=1 available=0",
+	     "reserve  R5 A@mars=1 mode=best_effort -> 422 unknown_location A@mars lines=1",
 	     "sku      A                  -> available=0 reserved=10",
 	     "release  R2                 -> 200",
 	     "reserve  R4 A=1 B=1 mode=best_effort -> 201 held A=1 B=1 !short",

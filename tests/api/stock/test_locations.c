@@ -6,7 +6,7 @@
 Test(locations, the_first_that_has_the_whole_line)
 {
 	flow("serve   --lanes 1",
-	     "receipt A@paris +5 A@lyon +9 A@nice +9 -> 201",
+	     "receipt A@paris +5 A@lyon +9 A@nice +9 B@moon +1 B@mars +1 -> 201",
 	     "reserve R1 A@paris,lyon=6           -> 201 held lines=1 A@lyon=6",
 	     "reserve R2 A@paris,lyon=5           -> 201 held lines=1 A@paris=5",
 	     "reserve R3 A@paris,lyon,nice=1      -> 201 held lines=1 A@lyon=1",
@@ -90,10 +90,10 @@ Test(locations, fingerprint)
 	     "reserve R2 A@paris=3             -> 201",
 	     "reserve R2 A@paris,=3            -> 200 replayed",
 	     "reserve R2 A@paris,=1 A@paris=2  -> 200 replayed",
-	     "reserve R3 A=1                   -> 409 short lines[0].location=main",
+	     "reserve R3 A=1                   -> 422 unknown_location lines[0].location=main",
 	     "raw POST /v1/reservations {'order_id':'R2','lines':[{'sku':'A','qty':3,'locations':['paris'],"
 	     "'may_split':true}]} -> 200 replayed A@paris=3",
-	     "reserve R4 A@main,=1             -> 409 short lines[0].location=main !lines[0].locations",
+	     "reserve R4 A@main,=1             -> 422 unknown_location lines[0].location=main !lines[0].locations",
 	     "reserve R4 A@lyon,=1 mode=best_effort -> 201 A@lyon=1",
 	     "sku A -> available=92 reserved=8");
 }
@@ -101,8 +101,10 @@ Test(locations, fingerprint)
 Test(locations, refused)
 {
 #define LINE(members) "raw POST /v1/reservations {'order_id':'R1','lines':[{'sku':'A','qty':1," members "}]} -> 400 "
+#define ELSEWHERE \
+	"B@b +1 B@c +1 B@d +1 B@e +1 B@f +1 B@g +1 B@h +1 B@i +1 B@j +1 B@k +1 B@l +1 B@m +1 B@n +1 B@o +1 B@p +1 "
 #define L16           "'a','b','c','d','e','f','g','h','i','j','k','l','m','n','o','p'"
-	flow("receipt A@a +5 -> 201",
+	flow("receipt A@a +5 " ELSEWHERE "-> 201",
 	     "mark",
 	     LINE("'location':'a','locations':['b']") "invalid_request field=lines[0].location",
 	     LINE("'location':'a','locations':['a','b']") "field=lines[0].location",
@@ -142,7 +144,7 @@ Test(locations, at_most_a_thousand)
 {
 #define MANY "A@a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p=1 "
 	flow_begin();
-	flow_steps("receipt A@a +30 A@p +40 -> 201");
+	flow_steps("receipt A@a +30 A@p +40 B +1 " ELSEWHERE "-> 201");
 	flow_repeat("reserve R1 A@q=1 A@r=1 A@s=1 A@t=1 A@u=1 A@v=1 A@w=1 A@x=1 A@y=1 ", MANY, 62,
 	            " -> 400 field=lines");
 	flow_repeat("reserve R1 A@a=1 A@a=1 A@a=1 A@a=1 A@a=1 A@a=1 A@a=1 A@a=1 ", MANY, 62,
