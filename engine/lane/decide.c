@@ -270,6 +270,36 @@ static bool lines_stay(const struct op *op, bool granted)
 	return found == op->found->lines_count;
 }
 
+/* True: what is asked for is what the order has. Lists of locations are judged as if nothing else were there, so that a
+ * repeat of the call finds the units where the call has put them (op_stays). */
+static bool lines_are_had(struct op *op)
+{
+	if (op->choices_count == 0)
+		return lines_stay(op, false);
+	for (size_t i = 0; i < op->lines_count; i++) {
+		struct line       *line = &op->lines[i];
+		const struct line *old = stored_line(op->found, line);
+
+		line->available = line->reserved = old && old->qty > 0 ? old->qty : 0;
+		line->granted = line->qty;
+		if (line->available < line->qty)
+			return false;
+	}
+	for (size_t i = 0; i < op->choices_count; i++) {
+		struct choice *choice = &op->choices[i];
+
+		choice->available = choice->granted = 0;
+		choice->wanted = choice->qty;
+		if (choice->may_split)
+			choice_decide_parts(op, choice);
+		else
+			choice_decide_whole(op, choice);
+		if (choice->granted < choice->qty)
+			return false;
+	}
+	return lines_stay(op, true);
+}
+
 /* May the lines of the order become others? The lines that it has already were set before, whatever its version is by
  * now. */
 static enum outcome amended_decide(struct op *op, enum reservation_state state)
@@ -280,7 +310,7 @@ static enum outcome amended_decide(struct op *op, enum reservation_state state)
 		op->lines[i].fault = false;
 	for (size_t i = 0; i < op->choices_count; i++)
 		op->choices[i].fault = false;
-	if (state != RELEASED && state != EXPIRED && op->choices_count == 0 && lines_stay(op, false))
+	if (state != RELEASED && state != EXPIRED && lines_are_had(op))
 		return OUTCOME_REPLAYED;
 	if (state != HELD && state != CONFIRMED)
 		return state_outcome(state);
