@@ -134,7 +134,7 @@ enum outcome losers_decide(struct op *op)
 /* Their positions in the queue, and the promises of it. */
 static void queue_join(struct lane *l, const struct losses *losses, struct shares *at_to)
 {
-	struct values waited = {0}; /* of lines that wait there already */
+	struct values waited = {0}; /* of lines that wait there already, in a position that may be a later one */
 
 	values_reset(&l->rows);
 	for (size_t i = 0; i < losses->lost_count; i++) {
@@ -143,7 +143,7 @@ static void queue_join(struct lane *l, const struct losses *losses, struct share
 
 		values_row(&l->rows, V_INT(lost->of->reservation_id), V_INT(sku), V_INT(lost->to->location_id),
 		           V_INT(lost->qty));
-		if (lost->beside)
+		if (lost->beside && lost->of->noted & NOTED_AMENDED)
 			values_row(&waited, V_INT(lost->of->reservation_id), V_INT(sku), V_INT(lost->to->location_id),
 			           V_INT(lost->qty));
 		share_add(at_to, sku, lost->to->location_id, lost->slot, lost->qty, 0);

@@ -112,8 +112,9 @@ DELETE w FROM waiting_line w FORCE INDEX (PRIMARY)
 COALESCE(e.waits_since, IF(r.state = {held}, r.created_at, r.confirmed_at))
 
 -- name: waiting_lose_ahead
--- Lines that wait already where lost units are to wait, in a later position than that of these: what has waited gets a
--- position behind the first one, which waiting_lose adds. Rows: (reservation_id, sku, location, lost units).
+-- Lines that a change of their order has put where lost units are to wait, in a later position than that of these: what
+-- has waited gets a position behind the first one, which waiting_lose adds. Rows: (reservation_id, sku, location, lost
+-- units).
 UPDATE (
   WITH given(id, sku_id, location_id, units) AS (VALUES {rows}),
   lost AS (SELECT id, sku_id, location_id, SUM(units) AS units FROM given GROUP BY id, sku_id, location_id)
@@ -132,8 +133,7 @@ UPDATE (
   STRAIGHT_JOIN waiting_line w FORCE INDEX (PRIMARY)
      ON w.reservation_id = later.reservation_id AND w.sku_id = later.sku_id AND w.location_id = later.location_id
         AND w.added = 0
-  STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = later.reservation_id
-   SET w.added = later.ahead_of_all, w.units = later.units, r.noted = r.noted | {amended};
+   SET w.added = later.ahead_of_all, w.units = later.units;
 
 -- name: waiting_lose (never_waits)
 -- Lines that wait from now on for units that were lost, each in the position that it would have had; a line that waits
