@@ -1,13 +1,16 @@
 /* import.c - the command `import`: loads movements from a CSV file.
  *
- * The file is read twice: once to check every row and to take its hash, once to send the rows (parts.c). The ids of all
- * movements are made of the hash (or --id), so that the same file sent twice is one delivery. */
+ * The file is read three times: to check every row and to take its hash, to look for rows that were loaded before, and
+ * to send the others (parts.c). The ids of all movements are made of the hash (or --id), so that the same file sent
+ * twice is one delivery. A count says what is there now, and does not add up: without a time it is another one each
+ * time. */
 #include "commands/import.h"
 #include "commands/database.h"
 #include "commands/import/parts.h"
 #include "commands/options.h"
 #include "commands/terminal/bar.h"
 #include "engine/base/clock.h"
+#include "engine/base/hash.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"
 #include "engine/engine.h"
@@ -20,43 +23,53 @@
 enum { NAME_MAX_BYTES = 40 };
 
 struct import {
-	const char  *file;
-	bool         skip_bad, json;
-	int64_t      as_of;    /* for counts without a time in their row, ms; 0: now */
-	char         name[48]; /* the first part of every movement_id */
-	struct parts parts;    /* parts.engine is NULL on the first pass */
-	int64_t      rows, bad, units;
+	struct delivery delivery;
+	bool            skip_bad, json;
+	int64_t         as_of;    /* for counts without a time in their row, ms; 0: now */
+	char            name[48]; /* the first part of every movement_id */
+	struct parts    parts;    /* parts.engine is NULL on the first pass */
+	int64_t         rows, bad, units;
+	bool            of_now; /* some rows count what is there now */
 };
 
-/* Takes a row: the first pass counts rows, the second sends them, until a part fails. */
-static void row_came(void *arg, const struct delivery_row *row)
+static void row_check(void *arg, const struct delivery_row *row)
+{
+	struct import *im = arg;
+
+	if (row->wrong) {
+		im->bad++;
+		say("%s, line %lld: %s", im->delivery.file, (long long)row->line, row->wrong);
+		return;
+	}
+	im->rows++;
+	im->of_now |= movement_is(im->delivery.kind, COUNTED) && !row->as_of && !im->as_of;
+	if (im->units < QTY_MAX)
+		im->units += row->qty;
+}
+
+static void row_load(void *arg, const struct delivery_row *row)
 {
 	struct import      *im = arg;
 	struct delivery_row sent = *row;
 
-	if (row->wrong) {
-		im->bad++;
-		if (!im->parts.engine)
-			say("%s, line %lld: %s", im->file, (long long)row->line, row->wrong);
-	} else if (!im->parts.engine) {
-		im->rows++;
-		if (im->units < QTY_MAX)
-			im->units += row->qty;
-	} else if (!im->parts.failed) {
-		sent.as_of = row->as_of ? row->as_of : im->as_of;
-		parts_row(&im->parts, &sent);
-	}
+	if (row->wrong || im->parts.failed)
+		return;
+	sent.as_of = row->as_of ? row->as_of : im->as_of;
+	parts_row(&im->parts, &sent);
 }
 
-/* The kind and the time of counts are part of the digest: the same rows with another one are another delivery. */
+/* The kind and the time of counts are part of the digest: the same rows with another one are another delivery. So is
+ * each count of what is there now. */
 static bool file_digest(struct import *im, EVP_MD_CTX *sha, unsigned char *digest)
 {
-	const char *kind = movement_kind_name(im->parts.kind), *as_of = option_text(OPTION_as_of);
+	const char   *kind = movement_kind_name(im->delivery.kind), *as_of = option_text(OPTION_as_of);
+	unsigned char once[16];
 
-	return EVP_DigestInit_ex(sha, EVP_sha256(), NULL) &&
-	       delivery_read(im->file, im->parts.kind, sha, row_came, im) &&
-	       (im->parts.kind == RECEIPT || EVP_DigestUpdate(sha, kind, strlen(kind))) &&
-	       (!as_of || EVP_DigestUpdate(sha, as_of, strlen(as_of))) && EVP_DigestFinal_ex(sha, digest, NULL);
+	random_bytes(once, sizeof(once));
+	return EVP_DigestInit_ex(sha, EVP_sha256(), NULL) && delivery_read(&im->delivery) &&
+	       (im->delivery.kind == RECEIPT || EVP_DigestUpdate(sha, kind, strlen(kind))) &&
+	       (!as_of || EVP_DigestUpdate(sha, as_of, strlen(as_of))) &&
+	       (!im->of_now || EVP_DigestUpdate(sha, once, sizeof(once))) && EVP_DigestFinal_ex(sha, digest, NULL);
 }
 
 static bool file_check(struct import *im)
@@ -64,9 +77,16 @@ static bool file_check(struct import *im)
 	EVP_MD_CTX   *sha = EVP_MD_CTX_new();
 	unsigned char digest[EVP_MAX_MD_SIZE];
 	struct text   hex = {0};
-	bool          ok = file_digest(im, sha, digest);
+	bool          ok;
 
+	im->delivery.sha = sha;
+	im->delivery.tells = true;
+	im->delivery.each = row_check;
+	im->delivery.arg = im;
+	ok = file_digest(im, sha, digest);
 	EVP_MD_CTX_free(sha);
+	im->delivery.sha = NULL;
+	im->delivery.tells = false;
 	if (!ok)
 		return false;
 	text_hex(&hex, digest, 16);
@@ -105,6 +125,25 @@ static void import_report(const struct import *im)
 	text_fini(&out);
 }
 
+/* Takes all rows, for the first time or for the second. */
+static void rows_take(struct import *im, bool looks)
+{
+	parts_begin(&im->parts, looks);
+	im->delivery.each = row_load;
+	bar_begin(looks ? "looked" : "rows", im->rows);
+	im->parts.failed |= !delivery_read(&im->delivery);
+	parts_end(&im->parts, im->delivery.numbers);
+	bar_end();
+}
+
+/* A file with bad rows that are put right is another file, and so another delivery. */
+static void import_hint(const struct import *im)
+{
+	if (im->bad > 0 && !im->of_now)
+		say("put the bad rows right where they stand, and load the file with --id %s: no row is loaded twice",
+		    im->name + strlen("import-"));
+}
+
 static int import_load(struct import *im)
 {
 	struct database database;
@@ -115,19 +154,23 @@ static int import_load(struct import *im)
 	if (!option_given(OPTION_log_level))
 		log_level = LOG_WARN; /* lanes that come and go are no news in a command */
 	database_watch(&database);
-	im->bad = 0;
-	im->parts.file = im->file;
+	im->parts.file = im->delivery.file;
+	im->parts.kind = im->delivery.kind;
 	im->parts.name = im->name;
 	im->parts.loop = loop_new();
 	im->parts.engine = engine_open(&(struct engine_options){.source = database.source, .lanes = 1});
-	bar_begin("rows", im->rows);
-	im->parts.failed = !delivery_read(im->file, im->parts.kind, NULL, row_came, im) || im->parts.failed;
-	parts_end(&im->parts);
-	bar_end();
+	rows_take(im, true);
+	if (!im->parts.failed)
+		rows_take(im, false);
+	else
+		say("nothing was loaded");
 	engine_close(im->parts.engine);
 	loop_free(im->parts.loop);
-	if (!im->parts.failed)
+	parts_fini(&im->parts);
+	if (!im->parts.failed) {
 		import_report(im);
+		import_hint(im);
+	}
 	return database_close(&database, im->parts.failed || im->parts.refused > 0 ? EXIT_TROUBLE : EXIT_DONE);
 }
 
@@ -139,10 +182,10 @@ static int import_options(struct import *im)
 
 	for (enum movement_kind k = 0; k < KINDS; k++)
 		if (movement_is(k, LISTED) && strcmp(kind, movement_kind_name(k)) == 0)
-			im->parts.kind = k;
-	if (!im->parts.kind)
+			im->delivery.kind = k;
+	if (!im->delivery.kind)
 		return say_status(EXIT_USAGE, "--kind is receipt, count, adjustment or transfer, not %s", kind);
-	if (as_of && !movement_is(im->parts.kind, COUNTED))
+	if (as_of && !movement_is(im->delivery.kind, COUNTED))
 		return say_status(EXIT_USAGE, "--as-of goes with --kind count");
 	if (as_of && (!time_read(as_of, &us) || us < 1000))
 		return say_status(EXIT_USAGE, "--as-of is a time of RFC 3339, as 2026-11-20T22:00:00Z, not %s", as_of);
@@ -158,9 +201,9 @@ static int import_options(struct import *im)
 
 int import_run(void)
 {
-	struct import im = {.file = operand(0)};
+	struct import im = {.delivery.file = operand(0)};
 
-	if (!im.file)
+	if (!im.delivery.file)
 		return say_status(EXIT_USAGE, "import needs a file; try `holdfast import --help`");
 	if (import_options(&im) != EXIT_DONE)
 		return EXIT_USAGE;

@@ -1,480 +1,198 @@
 /* delivery.c - see delivery.h. */
 #include "commands/import/delivery.h"
 #include "engine/base/clock.h"
-#include "engine/base/hash.h"
 #include "engine/base/log.h"
-#include "engine/base/memory.h"
-#include "engine/base/text.h"
 #include "engine/op.h"
 
-#include <csv.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* OTHERS_MAX: bytes of names of skipped columns in a message. */
-enum { FIELD_MAX = 256, OTHERS_MAX = 400, KEY_BYTES = 16, KEYS_MIN = 64 };
-
-/* X(column, traits of kinds that have it, of kinds that lack it, of kinds with a header that must name it) */
-#define COLUMNS                                 \
-	X(sku, LISTED, 0, LISTED)               \
-	X(qty, LISTED, COUNTED, LISTED)         \
-	X(counted, COUNTED, 0, LISTED)          \
-	X(from, HAS_ENDS, 0, LISTED)            \
-	X(to, HAS_ENDS | MAY_LOSE, 0, HAS_ENDS) \
-	X(short, MAY_LOSE, 0, 0)                \
-	X(location, LISTED, HAS_ENDS, 0)        \
-	X(expected, COUNTED, 0, 0)              \
-	X(as_of, COUNTED, 0, 0)
-enum field {
-#define X(name, ...) FIELD_##name,
-	COLUMNS
-#undef X
-		FIELDS,
-	FIELD_OTHER = -1
-};
-static const struct column {
-	const char *name;
-	unsigned    has, lacks, must;
-} columns[FIELDS] = {
-#define X(name, ...) {#name, __VA_ARGS__},
-	COLUMNS
-#undef X
+/* A row while it is read. */
+struct reading {
+	const struct delivery *delivery;
+	const struct record   *record;
+	struct delivery_row   *row;
+	char                   wrong[CODE_RULE_SIZE + 64];
 };
 
-struct delivery {
-	const char        *file;
-	enum movement_kind kind;
-	void (*each)(void *arg, const struct delivery_row *row);
-	void       *arg;
-	int64_t     line, row_line; /* the line being read, from 1; the line on which its row began */
-	bool        row_open;
-	size_t      column, columns, header_max;
-	int        *header; /* an enum field for each column of the file */
-	char        field[FIELDS][FIELD_MAX];
-	bool        row_empty, too_long;
-	bool        headed, unheaded; /* the first row was read; true: it does not name each column of its kind once */
-	int         strange;          /* a column in the first row that only other kinds have; FIELD_OTHER: none */
-	bool        tells;            /* true: a message names the skipped columns */
-	int         named[FIELDS];    /* number of columns that hold the field */
-	struct text others;           /* names of the skipped columns */
-	unsigned char (*keys)[KEY_BYTES]; /* hashes of skus and locations; zeros: a free place */
-	size_t keys_count, keys_max;
-};
-
-static bool is_of_kind(enum movement_kind kind, int what)
+/* What stands in the column of a field, "" where there is no such column; a NUL stands behind it. */
+static const char *field_text(const struct reading *in, enum field what, size_t *len)
 {
-	return movement_is(kind, LISTED) && movement_is(kind, columns[what].has) &&
-	       !movement_is(kind, columns[what].lacks);
+	int at = in->delivery->columns.at[what];
+
+	*len = 0;
+	return at == NO_COLUMN ? "" : record_field(in->record, (size_t)at, len);
 }
 
-static bool is_needed(const struct delivery *d, int what)
+static bool field_given(const struct reading *in, enum field what)
 {
-	return is_of_kind(d->kind, what) && movement_is(d->kind, columns[what].must);
+	size_t len;
+
+	(void)field_text(in, what, &len);
+	return len > 0;
 }
 
-/* ---- which skus and locations stood there */
-
-static size_t key_place(const struct delivery *d, const unsigned char *key)
+static bool is_of_kind(const struct reading *in, enum field what)
 {
-	static const unsigned char none[KEY_BYTES];
-	size_t                     at;
-
-	memcpy(&at, key, sizeof(at));
-	while (memcmp(d->keys[at % d->keys_max], none, KEY_BYTES) != 0 &&
-	       memcmp(d->keys[at % d->keys_max], key, KEY_BYTES) != 0)
-		at++;
-	return at % d->keys_max;
+	return field_is_of(in->delivery->kind, what);
 }
 
-static void keys_grow(struct delivery *d)
-{
-	unsigned char(*old)[KEY_BYTES] = d->keys;
-	size_t was = d->keys_max;
+/* ---- fields */
 
-	d->keys_max = was ? 4 * was : KEYS_MIN;
-	d->keys = mem_alloc(d->keys_max * KEY_BYTES);
-	for (size_t i = 0; i < was; i++)
-		memcpy(d->keys[key_place(d, old[i])], old[i], KEY_BYTES); /* a free one stays free */
-	free(old);
-}
-
-/* False: the sku and location were there already. */
-static bool key_add(struct delivery *d, const char *sku, const char *location)
-{
-	static const uint8_t none[KEY_BYTES];
-	char                 text[SKU_MAX + LOCATION_MAX + 2];
-	unsigned char        digest[SHA256_BYTES], *found;
-	int                  len = snprintf(text, sizeof(text), "%s%c%s", sku, '\n', location);
-
-	if (2 * d->keys_count >= d->keys_max)
-		keys_grow(d);
-	sha256(text, (size_t)len, digest);
-	found = d->keys[key_place(d, digest)];
-	if (memcmp(found, none, KEY_BYTES) != 0)
-		return false;
-	memcpy(found, digest, KEY_BYTES);
-	d->keys_count++;
-	return true;
-}
-
-/* Notes both locations of a row. True: one of them was there already. */
-static bool keys_note(struct delivery *d, const struct delivery_row *row)
-{
-	bool first = key_add(d, row->sku, row->location ? row->location : "main");
-
-	return (row->to && !key_add(d, row->sku, row->to)) || !first;
-}
-
-/* Rows that share a sku and location apply one after the other, so a row that meets an earlier one begins a new set of
- * keys. A count may stand only once in a file. */
-static void row_note(struct delivery *d, struct delivery_row *row, char *wrong, size_t size)
-{
-	row->again = keys_note(d, row);
-	if (!row->again)
-		return;
-	if (is_of_kind(d->kind, FIELD_counted)) {
-		snprintf(wrong, size, "it counts a sku and location again");
-		return;
-	}
-	memset(d->keys, 0, d->keys_max * KEY_BYTES);
-	d->keys_count = 0;
-	keys_note(d, row);
-}
-
-/* ---- rows */
-
-static bool int_read(const char *text, int64_t min, int64_t max, int64_t *value)
+static bool int_read(const char *text, size_t len, int64_t min, int64_t max, int64_t *value)
 {
 	const char *digits = text + (*text == '-');
-	size_t      len = strlen(digits);
+	size_t      count = strlen(digits);
 
-	if (len == 0 || len > (size_t)snprintf(NULL, 0, "%lld", (long long)max) || strspn(digits, "0123456789") != len)
+	if (count == 0 || digits + count != text + len || count > (size_t)snprintf(NULL, 0, "%lld", (long long)max) ||
+	    strspn(digits, "0123456789") != count)
 		return false;
 	*value = strtoll(text, NULL, 10);
 	return *value >= min && *value <= max;
 }
 
-/* Takes a code. An empty field gives NULL, if the header need not name its column. */
-static bool code_take(const struct delivery *d, int what, size_t max, const char **code, char *wrong, size_t size)
+/* Takes a code. An empty field gives NULL, if the first line need not name its column. */
+static bool code_take(struct reading *in, enum field what, size_t max, const char **code)
 {
-	const char *text = d->field[what];
+	size_t      len;
+	const char *text = field_text(in, what, &len);
 
-	*code = *text || is_needed(d, what) ? text : NULL;
-	if (!*code || code_valid(text, strlen(text), max))
+	*code = len > 0 || field_is_needed(in->delivery->kind, what) ? text : NULL;
+	return !*code || code_valid(text, len, max) ||
+	       why_write(in->wrong, sizeof(in->wrong), "%s " CODE_RULE, field_name(what), max);
+}
+
+static bool int_take(struct reading *in, enum field what, int64_t min, int64_t max, int64_t *value)
+{
+	size_t      len;
+	const char *text = field_text(in, what, &len);
+
+	return (len == 0 && !field_is_needed(in->delivery->kind, what)) || int_read(text, len, min, max, value) ||
+	       why_write(in->wrong, sizeof(in->wrong), "%s " INTEGER_RULE, field_name(what), (long long)min,
+	                 (long long)max);
+}
+
+static bool time_take(struct reading *in, enum field what, int64_t *ms)
+{
+	size_t      len;
+	const char *text = field_text(in, what, &len);
+	int64_t     us;
+
+	if (len == 0)
 		return true;
-	snprintf(wrong, size, "%s " CODE_RULE, columns[what].name, max);
-	return false;
-}
-
-static bool int_take(const struct delivery *d, int what, int64_t min, int64_t max, int64_t *value, char *wrong,
-                     size_t size)
-{
-	if ((!*d->field[what] && !is_needed(d, what)) || int_read(d->field[what], min, max, value))
-		return true;
-	snprintf(wrong, size, "%s " INTEGER_RULE, columns[what].name, (long long)min, (long long)max);
-	return false;
-}
-
-static bool time_take(const struct delivery *d, int64_t *as_of, char *wrong, size_t size)
-{
-	int64_t us;
-
-	if (!*d->field[FIELD_as_of])
-		return true;
-	if (time_read(d->field[FIELD_as_of], &us) && us >= 1000) {
-		*as_of = us / 1000;
-		return true;
-	}
-	snprintf(wrong, size, "as_of must be a time of RFC 3339, as 2026-11-20T22:00:00Z");
-	return false;
-}
-
-static bool locations_take(const struct delivery *d, struct delivery_row *row, char *wrong, size_t size)
-{
-	bool moves = is_of_kind(d->kind, FIELD_from);
-
-	if (!code_take(d, moves ? FIELD_from : FIELD_location, LOCATION_MAX, &row->location, wrong, size) ||
-	    (moves && !code_take(d, FIELD_to, LOCATION_MAX, &row->to, wrong, size)))
-		return false;
-	if (!moves || strcmp(row->location, row->to) != 0)
-		return true;
-	snprintf(wrong, size, "to must be another location than from");
-	return false;
-}
-
-static bool loss_take(const struct delivery *d, struct delivery_row *row, char *wrong, size_t size)
-{
-	if (!is_of_kind(d->kind, FIELD_short))
-		return true;
-	row->loses = strcmp(d->field[FIELD_short], "backorder") == 0;
-	if (!row->loses && *d->field[FIELD_short])
-		snprintf(wrong, size, "short must be backorder, or empty");
-	else if (!row->loses && *d->field[FIELD_to])
-		snprintf(wrong, size, "to goes with short backorder alone");
-	else
-		return code_take(d, FIELD_to, LOCATION_MAX, &row->waits_at, wrong, size);
-	return false;
-}
-
-static bool units_take(const struct delivery *d, struct delivery_row *row, char *wrong, size_t size)
-{
-	int64_t least = movement_is(d->kind, SIGNED) ? -LINE_UNITS_MAX : 1;
-
-	if (is_of_kind(d->kind, FIELD_counted))
-		return int_take(d, FIELD_counted, 0, QTY_MAX, &row->qty, wrong, size) &&
-		       int_take(d, FIELD_expected, 0, QTY_MAX, &row->expected, wrong, size) &&
-		       time_take(d, &row->as_of, wrong, size);
-	if (!int_take(d, FIELD_qty, least, LINE_UNITS_MAX, &row->qty, wrong, size))
-		return false;
-	if (row->qty == 0)
-		snprintf(wrong, size, "qty must not be 0");
-	return row->qty != 0;
-}
-
-/* Checks a row and gives it to `each`. Receipts may name a sku and location any number of times, so their rows are not
- * noted. */
-static void row_take(struct delivery *d)
-{
-	struct delivery_row row = {.line = d->row_line, .expected = -1};
-	char                wrong[CODE_RULE_SIZE + 16] = "";
-
-	assert(d->headed && !d->unheaded && d->row_line <= d->line);
-	if (d->column > d->columns)
-		snprintf(wrong, sizeof(wrong), "it has more fields than the first line");
-	else if (d->too_long)
-		snprintf(wrong, sizeof(wrong), "sku " CODE_RULE, (size_t)SKU_MAX);
-	else if (code_take(d, FIELD_sku, SKU_MAX, &row.sku, wrong, sizeof(wrong)) &&
-	         locations_take(d, &row, wrong, sizeof(wrong)) && units_take(d, &row, wrong, sizeof(wrong)) &&
-	         loss_take(d, &row, wrong, sizeof(wrong)) && d->kind != RECEIPT)
-		row_note(d, &row, wrong, sizeof(wrong));
-	row.wrong = *wrong ? wrong : NULL;
-	d->each(d->arg, &row);
-}
-
-/* Notes the name of a skipped column; a byte that cannot be printed shows as a question mark. */
-static void other_add(struct delivery *d, const char *name, size_t len)
-{
-	if (len == 0 || d->others.len > OTHERS_MAX)
-		return;
-	if (d->others.len > 0)
-		text_add(&d->others, ", ");
-	if (d->others.len + len > OTHERS_MAX) {
-		text_add(&d->others, "..");
-		len = 0;
-	}
-	for (size_t i = 0; i < len; i++)
-		text_char(&d->others, (unsigned char)name[i] < ' ' || name[i] == 0x7f ? '?' : name[i]);
-}
-
-static void header_take(struct delivery *d, const char *name, size_t len)
-{
-	int what = FIELD_OTHER;
-
-	for (int i = 0; i < FIELDS; i++)
-		if (strlen(columns[i].name) == len && strncasecmp(columns[i].name, name, len) == 0)
-			what = i;
-	if (what != FIELD_OTHER && !is_of_kind(d->kind, what)) {
-		d->strange = what;
-		what = FIELD_OTHER;
-	}
-	d->header = mem_reach(d->header, d->column, &d->header_max, sizeof(*d->header));
-	d->header[d->column] = what;
-	if (what == FIELD_OTHER)
-		other_add(d, name, len);
-	else
-		d->named[what]++;
-}
-
-static void field_came(void *data, size_t len, void *arg)
-{
-	struct delivery *d = arg;
-	int              what;
-
-	d->row_empty &= len == 0 && d->column == 0;
-	if (!d->headed) {
-		header_take(d, data ? data : "", len);
-	} else if (d->column < d->columns && (what = d->header[d->column]) >= 0) {
-		d->too_long |= len >= FIELD_MAX || (len > 0 && memchr(data, '\0', len));
-		if (!d->too_long && len > 0)
-			memcpy(d->field[what], data, len);
-		d->field[what][d->too_long ? 0 : len] = '\0';
-	}
-	d->column++;
-}
-
-static void header_end(struct delivery *d)
-{
-	d->headed = true;
-	d->columns = d->column;
-	for (int i = 0; i < FIELDS; i++)
-		d->unheaded |= d->named[i] > 1 || (is_needed(d, i) && d->named[i] == 0);
-	d->unheaded |= d->strange != FIELD_OTHER;
-	if (d->tells && !d->unheaded && d->others.len > 0)
-		say("%s: these columns are passed over: %s", d->file, d->others.data);
-}
-
-/* Adds the columns that the header must name, in words. */
-static void needed_add(const struct delivery *d, struct text *t)
-{
-	int left = 0;
-
-	for (int i = 0; i < FIELDS; i++)
-		left += is_needed(d, i);
-	for (int i = 0; i < FIELDS; i++)
-		if (is_needed(d, i)) {
-			text_add(t, columns[i].name);
-			left--;
-			text_add(t, left > 1 ? ", " : left == 1 ? " and " : "");
-		}
-}
-
-/* Adds the kinds of movements that have a column, in words. */
-static void kinds_add(int what, struct text *t)
-{
-	const char *before = "";
-
-	for (enum movement_kind kind = 0; kind < KINDS; kind++)
-		if (is_of_kind(kind, what)) {
-			text_format(t, "%s%s", before, movement_kind_name(kind));
-			before = " or ";
-		}
-}
-
-static bool header_refuse(const struct delivery *d)
-{
-	struct text needed = {0}, kinds = {0};
-	int         twice = FIELD_OTHER;
-	bool        missing = false;
-
-	for (int i = 0; i < FIELDS; i++) {
-		missing |= is_needed(d, i) && d->named[i] == 0;
-		twice = d->named[i] > 1 ? i : twice;
-	}
-	needed_add(d, &needed);
-	if (d->strange != FIELD_OTHER)
-		kinds_add(d->strange, &kinds);
-	if (twice != FIELD_OTHER)
-		say("%s: the first line names the column %s twice", d->file, columns[twice].name);
-	else if (d->strange != FIELD_OTHER && !missing)
-		say("%s: the column %s is of a list of another kind: say --kind %s, or give the column another name",
-		    d->file, columns[d->strange].name, kinds.data);
-	else
-		say("%s%s: the first line must name the columns %s", d->file, d->headed ? "" : " is empty",
-		    needed.data);
-	text_fini(&needed);
-	text_fini(&kinds);
-	return false;
-}
-
-static void row_begin(struct delivery *d)
-{
-	d->row_open = false;
-	d->column = 0;
-	d->row_empty = true;
-	d->too_long = false;
-	memset(d->field, 0, sizeof(d->field));
-}
-
-static void row_came(int end, void *arg)
-{
-	struct delivery *d = arg;
-
-	(void)end;
-	if (!d->headed) {
-		header_end(d);
-	} else if (!d->row_empty && !d->unheaded) {
-		row_take(d);
-	}
-	row_begin(d);
-}
-
-/* Parses line by line, so that a bad row is named by the line on which it began, whatever its fields contain. `at` ends
- * in a NUL. */
-static bool lines_parse(struct delivery *d, struct csv_parser *parser, const char *at, size_t left)
-{
-	while (left > 0) {
-		const char *end = memchr(at, '\n', left);
-		size_t      len = end ? (size_t)(end - at) + 1 : left;
-		bool        blank = strspn(at, "\r\n") >= len;
-
-		if (!d->row_open)
-			d->row_line = d->line;
-		d->row_open |= !blank;
-		if (csv_parse(parser, at, len, field_came, row_came, d) != len)
-			return false;
-		d->line += end != NULL;
-		at += len;
-		left -= len;
-	}
+	if (strlen(text) != len || !time_read(text, &us) || us < 1000)
+		return why_write(in->wrong, sizeof(in->wrong), "%s must be a time of RFC 3339, as 2026-11-20T22:00:00Z",
+		                 field_name(what));
+	*ms = us / 1000;
 	return true;
 }
 
-/* Some programs write a byte order mark before UTF-8. */
-static size_t mark_length(const char *bytes, size_t n)
-{
-	static const char mark[] = "\xEF\xBB\xBF";
-	const size_t      len = sizeof(mark) - 1;
+/* ---- rows */
 
-	return n >= len && memcmp(bytes, mark, len) == 0 ? len : 0;
+static bool locations_take(struct reading *in)
+{
+	struct delivery_row *row = in->row;
+	bool                 moves = is_of_kind(in, FIELD_from);
+
+	if (!code_take(in, moves ? FIELD_from : FIELD_location, LOCATION_MAX, &row->location) ||
+	    (moves && !code_take(in, FIELD_to, LOCATION_MAX, &row->to)))
+		return false;
+	return !moves || strcmp(row->location, row->to) != 0 ||
+	       why_write(in->wrong, sizeof(in->wrong), "to must be another location than from");
 }
 
-static bool file_parse(struct delivery *d, struct csv_parser *parser, FILE *in, EVP_MD_CTX *sha)
+static bool loss_take(struct reading *in)
 {
-	char   buffer[(1 << 16) + 1];
-	size_t n, skip;
-	bool   first = true, ok = true;
+	size_t      len;
+	const char *text;
 
-	while (ok && (n = fread(buffer, 1, sizeof(buffer) - 1, in)) > 0) {
-		buffer[n] = '\0';
-		if (sha)
-			EVP_DigestUpdate(sha, buffer, n);
-		skip = first ? mark_length(buffer, n) : 0;
-		first = false;
-		ok = lines_parse(d, parser, buffer + skip, n - skip);
-	}
-	if (ferror(in)) {
-		say("cannot read %s: %s", d->file, strerror(errno));
-		return false;
-	}
-	if (!ok || csv_fini(parser, field_came, row_came, d) != 0) {
-		say("%s, after line %lld: not CSV: %s", d->file, (long long)d->line, csv_strerror(csv_error(parser)));
-		return false;
-	}
-	return (d->headed && !d->unheaded) || header_refuse(d);
+	if (!is_of_kind(in, FIELD_short))
+		return true;
+	text = field_text(in, FIELD_short, &len);
+	in->row->loses = len == strlen(text) && strcmp(text, "backorder") == 0;
+	if (!in->row->loses && len > 0)
+		return why_write(in->wrong, sizeof(in->wrong), "short must be backorder, or empty");
+	if (!in->row->loses && field_given(in, FIELD_to))
+		return why_write(in->wrong, sizeof(in->wrong), "to goes with short backorder alone");
+	return code_take(in, FIELD_to, LOCATION_MAX, &in->row->waits_at);
 }
 
-bool delivery_read(const char *file, enum movement_kind kind, EVP_MD_CTX *sha,
-                   void (*each)(void *arg, const struct delivery_row *row), void *arg)
+static bool units_take(struct reading *in)
 {
-	struct delivery   d = {.file = file,
-	                       .kind = kind,
-	                       .each = each,
-	                       .arg = arg,
-	                       .line = 1,
-	                       .row_line = 1,
-	                       .row_empty = true,
-	                       .strange = FIELD_OTHER,
-	                       .tells = sha != NULL};
-	struct csv_parser parser;
-	FILE             *in = fopen(file, "re");
-	bool              ok;
+	struct delivery_row *row = in->row;
+	int64_t              least = movement_is(in->delivery->kind, SIGNED) ? -LINE_UNITS_MAX : 1;
 
-	if (!in) {
-		say("cannot read %s: %s", file, strerror(errno));
+	if (is_of_kind(in, FIELD_counted))
+		return int_take(in, FIELD_counted, 0, QTY_MAX, &row->qty) &&
+		       int_take(in, FIELD_expected, 0, QTY_MAX, &row->expected) &&
+		       time_take(in, FIELD_as_of, &row->as_of);
+	if (!int_take(in, FIELD_qty, least, LINE_UNITS_MAX, &row->qty))
 		return false;
+	return row->qty != 0 || why_write(in->wrong, sizeof(in->wrong), "qty must not be 0");
+}
+
+/* A row must have as many fields as the first line: with fewer or more of them a field stands in the column of another
+ * one. */
+static bool width_take(struct reading *in)
+{
+	size_t count = in->record->count, columns = in->delivery->columns.count;
+
+	return count == columns || why_write(in->wrong, sizeof(in->wrong), "it has %s fields than the first line",
+	                                     count > columns ? "more" : "fewer");
+}
+
+/* A count may stand only once in a file. */
+static bool count_note(struct reading *in, struct keyset *counted)
+{
+	const struct delivery_row *row = in->row;
+
+	return !is_of_kind(in, FIELD_counted) ||
+	       keys_add(counted, key_of(row->sku, row->location ? row->location : "main")) ||
+	       why_write(in->wrong, sizeof(in->wrong), "it counts a sku and location again");
+}
+
+static void row_take(struct delivery *d, const struct record *record)
+{
+	struct delivery_row row = {.line = record->line, .number = ++d->numbers, .expected = -1};
+	struct reading      in = {.delivery = d, .record = record, .row = &row};
+
+	if (record->empty)
+		return;
+	if (!width_take(&in) || !code_take(&in, FIELD_sku, SKU_MAX, &row.sku) || !locations_take(&in) ||
+	    !units_take(&in) || !loss_take(&in) || !count_note(&in, &d->counted))
+		row.wrong = in.wrong;
+	d->each(d->arg, &row);
+}
+
+static bool record_came(void *arg, const struct record *record)
+{
+	struct delivery *d = arg;
+
+	if (d->headed) {
+		row_take(d, record);
+		return true;
 	}
-	if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI | CSV_APPEND_NULL) != 0) {
-		say("cannot read %s: no memory", file);
-		fclose(in);
-		return false;
-	}
-	ok = file_parse(&d, &parser, in, sha);
-	csv_free(&parser);
-	text_fini(&d.others);
-	free(d.keys);
-	free(d.header);
-	fclose(in);
-	return ok;
+	d->headed = true;
+	d->columns.kind = d->kind;
+	return columns_read(&d->columns, &d->table, record, d->tells);
+}
+
+static int name_known(void *arg, const char *name, size_t len)
+{
+	return columns_know(((struct delivery *)arg)->kind, name, len);
+}
+
+bool delivery_read(struct delivery *d)
+{
+	bool ok;
+
+	d->headed = false;
+	d->numbers = 0;
+	d->table = (struct table){.file = d->file, .sha = d->sha, .known = name_known, .each = record_came, .arg = d};
+	ok = table_read(&d->table);
+	keys_fini(&d->counted);
+	if (ok && !d->headed)
+		columns_missing(d->kind, &d->table);
+	return ok && d->headed;
 }

@@ -1,6 +1,7 @@
 /* parts.c - see parts.h. */
 #include "commands/import/parts.h"
 #include "api/stock/stock_call.h"
+#include "commands/import/received.h"
 #include "commands/terminal/bar.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"
@@ -14,23 +15,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PART_ROWS = 1000, FLYING_MAX = 16, PICK_MS = 1000 };
-
-/* A row waits for its movement, stands in one, or was refused. */
-enum row_is { WAITS, FOUND, REFUSED };
-
-struct row {
-	struct delivery_row said; /* its texts point to the arrays below */
-	char                sku[SKU_MAX + 1], location[LOCATION_MAX + 1], to[LOCATION_MAX + 1];
-	char                waits_at[LOCATION_MAX + 1];
-	enum row_is         is;
-};
+/* FLYING_KEYS: keys of rows that are remembered before all parts are waited for. */
+enum { PART_ROWS = 1000, FLYING_MAX = 16, PICK_MS = 1000, FLYING_KEYS = 100000 };
 
 struct part {
 	struct parts *parts;
 	struct part  *next;
 	unsigned      number, attempt; /* the id has the attempt from 2 on */
-	size_t        count;
+	size_t        count, total;    /* rows that are left; rows at first */
+	int64_t       first, last;     /* lines of the file on which its rows begin; 0: it has none */
+	unsigned      wave;            /* of the movement under way */
+	struct keyset waves;           /* by sku and location: the next wave */
 	/* ---- while orders are picked that lose units by the movement */
 	struct op       *losing; /* the movement to try again; NULL: none */
 	struct loss_pick pick;
@@ -40,41 +35,19 @@ struct part {
 
 /* ---- operations */
 
-static size_t rows_that(const struct part *part, enum row_is is)
+static size_t rows_waiting(const struct part *part, unsigned wave)
 {
-	size_t count = 0;
-
-	for (size_t i = 0; i < part->count; i++)
-		count += part->rows[i].is == is;
-	return count;
+	return rows_that(part->rows, part->count, WAITS, wave);
 }
 
-static void row_add(struct op *op, const struct row *row)
+/* The rows of the part's next wave, at least one. */
+static struct op *part_movement(struct part *part)
 {
-	const char *location = row->said.location ? row->location : NULL;
-
-	if (op_moves(op, HAS_ENDS)) {
-		op_transfer(op, &(struct transfer){row->sku, row->location, row->to, .qty = row->said.qty});
-		return;
-	}
-	op_line(op, row->sku, strlen(row->sku), location, location ? strlen(location) : 0, row->said.qty);
-	if (op_moves(op, COUNTED))
-		op_counted(op, row->said.expected, row->said.as_of);
-	if (row->said.loses)
-		op_lose(op, row->said.waits_at ? row->waits_at : NULL, strlen(row->waits_at));
-}
-
-/* Makes a movement of the rows of a part that are `is`, at least one. */
-static struct op *movement_of(const struct part *part, enum row_is is)
-{
-	struct op *op = movement_new(part->parts->kind, rows_that(part, is), 0);
-
+	part->wave = ALL_WAVES;
 	for (size_t i = 0; i < part->count; i++)
-		if (part->rows[i].is == is)
-			row_add(op, &part->rows[i]);
-	op->move.reason = "import";
-	op_seal(op, NULL);
-	return op;
+		if (part->rows[i].is == WAITS && part->rows[i].wave < part->wave)
+			part->wave = part->rows[i].wave;
+	return rows_movement(part->parts->kind, part->rows, part->count, WAITS, part->wave);
 }
 
 static void part_start(struct part *part, struct op *op, void (*done)(void *arg, struct op *op))
@@ -100,10 +73,11 @@ static void part_free(struct part *part)
 	struct parts *p = part->parts;
 
 	p->flying--;
-	p->rows += (int64_t)part->count;
+	p->rows += (int64_t)part->total;
 	bar_set(p->rows);
 	op_free(part->losing);
 	loss_pick_fini(&part->pick);
+	keys_fini(&part->waves);
 	free(part);
 }
 
@@ -119,11 +93,10 @@ static void part_put(struct part **list, struct part *part)
 
 static void part_again(struct part *part)
 {
-	if (rows_that(part, WAITS) == 0) {
+	if (rows_waiting(part, ALL_WAVES) == 0)
 		part_free(part);
-		return;
-	}
-	part_put(&part->parts->again, part);
+	else
+		part_put(&part->parts->again, part);
 }
 
 static void part_fail(struct part *part, const struct op *op, enum outcome outcome)
@@ -133,9 +106,26 @@ static void part_fail(struct part *part, const struct op *op, enum outcome outco
 	part_free(part);
 }
 
+/* A movement of the delivery has something that the rows of the part are not. */
+static void part_differs(struct part *part, const struct op *op)
+{
+	const char *file = part->parts->file;
+
+	if (part->total > 0)
+		say("%s, lines %lld to %lld: movement %s was made of other rows, so this is not the file that was "
+		    "loaded as %s, put right line by line; another delivery needs another --id",
+		    file, (long long)part->first, (long long)part->last, op->id, part->parts->name);
+	else
+		say("%s: movement %s was made of rows that the file does not have, so this is not the file that was "
+		    "loaded as %s, put right line by line; another delivery needs another --id",
+		    file, op->id, part->parts->name);
+	part->parts->failed = true;
+	part_free(part);
+}
+
 static bool row_is_at(const struct row *row, const char *sku, const char *location, const char *to)
 {
-	const char *own = row->said.location ? row->location : "main";
+	const char *own = row_location(row);
 
 	if (strcmp(row->sku, sku) != 0)
 		return false;
@@ -144,21 +134,20 @@ static bool row_is_at(const struct row *row, const char *sku, const char *locati
 	return strcmp(own, location) == 0 || (row->said.to && strcmp(row->to, location) == 0);
 }
 
-/* Marks the rows that wait and stand at this location of the sku or, with `to`, between the two. Returns how many. */
-static size_t rows_mark(struct part *part, enum row_is is, const char *sku, const char *location, const char *to,
-                        const char *why)
+/* Leaves out and names the rows of the wave at this location of the sku or, with `to`, between the two. Returns how
+ * many. */
+static size_t rows_refuse(struct part *part, const char *sku, const char *location, const char *to, const char *why)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < part->count; i++) {
 		struct row *row = &part->rows[i];
 
-		if (row->is != WAITS || !row_is_at(row, sku, location, to))
+		if (row->is != WAITS || row->wave != part->wave || !row_is_at(row, sku, location, to))
 			continue;
-		row->is = is;
+		row->is = REFUSED;
 		count++;
-		if (why)
-			say("%s, line %lld: %s", part->parts->file, (long long)row->said.line, why);
+		say("%s, line %lld: %s", part->parts->file, (long long)row->said.line, why);
 	}
 	return count;
 }
@@ -174,7 +163,7 @@ static size_t fault_mark(struct part *part, const struct op *op, const char *sku
 	json_open_object(&w, NULL);
 	movement_fault_write(&w, op, i);
 	json_close_object(&w);
-	count = rows_mark(part, REFUSED, sku, location, to, why.data);
+	count = rows_refuse(part, sku, location, to, why.data);
 	text_fini(&why);
 	return count;
 }
@@ -199,6 +188,20 @@ static size_t faults_mark(struct part *part, const struct op *op)
 	return count;
 }
 
+/* The rows that are `is` leave the part: of the wave, or all. */
+static void rows_leave(struct part *part, enum row_is is, unsigned wave)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < part->count; i++)
+		if (part->rows[i].is != is || (wave != ALL_WAVES && part->rows[i].wave != wave)) {
+			if (left < i)
+				part->rows[left] = part->rows[i];
+			left++;
+		}
+	part->count = left;
+}
+
 static void part_done(void *arg, struct op *op)
 {
 	struct part *part = arg;
@@ -207,7 +210,9 @@ static void part_done(void *arg, struct op *op)
 	if (op->outcome == OUTCOME_OK || op->outcome == OUTCOME_REPLAYED) {
 		part->parts->movements++;
 		part->parts->replayed += op->outcome == OUTCOME_REPLAYED;
-		part_free(part);
+		rows_leave(part, WAITS, part->wave);
+		part->attempt++;
+		part_again(part);
 	} else if (op->outcome == MOVEMENT_ID_REUSED) {
 		part_put(&part->parts->used, part);
 	} else if (loss_pick_begin(&part->pick, op)) {
@@ -224,47 +229,44 @@ static void part_done(void *arg, struct op *op)
 	op_free(op);
 }
 
-/* Marks the rows that the found movement has by their skus and locations. True: the movement consists of these rows, by
- * the fingerprint. */
-static bool rows_found(struct part *part, const struct movement *m)
+/* The end of the look at a part: no further movement has rows of it. */
+static void part_seen(struct part *part)
 {
-	struct op *op;
-	bool       same;
+	struct parts *p = part->parts;
 
-	for (size_t i = 0; i < m->transfers_count; i++)
-		rows_mark(part, FOUND, m->transfers[i].sku_code, m->transfers[i].from_code, m->transfers[i].to_code,
-		          NULL);
-	for (size_t i = 0; m->transfers_count == 0 && i < m->lines_count; i++)
-		rows_mark(part, FOUND, m->lines[i].sku_code, m->lines[i].location_code, NULL, NULL);
-	if (rows_that(part, FOUND) == 0)
-		return false;
-	op = movement_of(part, FOUND);
-	same = memcmp(op->lines_hash, m->lines_hash, sizeof(op->lines_hash)) == 0;
-	op_free(op);
-	return same;
+	while (p->seen_count < part->number) {
+		p->seen = mem_reach(p->seen, p->seen_count, &p->seen_max, sizeof(*p->seen));
+		p->seen[p->seen_count++] = (struct seen){0};
+	}
+	p->seen[part->number - 1] = (struct seen){part->attempt - 1, rows_waiting(part, ALL_WAVES) == 0};
+	part_free(part);
 }
 
-/* The id was used already: rows that stand in its movement leave the part, and the rest goes under the next id. */
+/* The id was used already, or may have been: rows that stand in its movement leave the part, and the rest is looked for
+ * under the next id, or goes under it. */
 static void found_done(void *arg, struct op *op)
 {
-	struct part *part = arg;
-	size_t       left = 0;
+	struct part  *part = arg;
+	struct parts *p = part->parts;
 
-	if (op->outcome != OUTCOME_OK || !rows_found(part, op->move.movement)) {
-		part_fail(part, op, op->outcome == OUTCOME_OK ? MOVEMENT_ID_REUSED : op->outcome);
-		op_free(op);
-		return;
+	if (op->outcome == NO_MOVEMENT && p->looks) {
+		part_seen(part);
+	} else if (op->outcome != OUTCOME_OK) {
+		part_fail(part, op, op->outcome);
+	} else if (!rows_find(p->kind, part->rows, part->count, op->move.movement)) {
+		part_differs(part, op);
+	} else {
+		rows_leave(part, FOUND, ALL_WAVES);
+		part->attempt++;
+		if (p->looks) {
+			part_put(&p->used, part);
+		} else {
+			p->movements++;
+			p->replayed++;
+			part_again(part);
+		}
 	}
-	part->parts->movements++;
-	part->parts->replayed++;
-	part->attempt++;
-	for (size_t i = 0; i < part->count; i++)
-		if (part->rows[i].is == WAITS)
-			part->rows[left++] = part->rows[i];
-	part->parts->rows += (int64_t)(part->count - left);
-	part->count = left;
 	op_free(op);
-	part_again(part);
 }
 
 /* ---- orders that lose units */
@@ -322,7 +324,7 @@ static void parts_wait(struct parts *p, int most)
 
 	while (p->flying > most) {
 		if ((part = part_take(&p->again))) {
-			part_start(part, movement_of(part, WAITS), part_done);
+			part_start(part, part_movement(part), part_done);
 		} else if ((part = part_take(&p->used))) {
 			part_start(part, op_new(OP_GET_MOVEMENT, 0, 0), found_done);
 		} else if ((part = part_take(&p->losing))) {
@@ -334,47 +336,142 @@ static void parts_wait(struct parts *p, int most)
 	}
 }
 
-static void part_send(struct parts *p)
+/* Rows for one sku and location apply in the order of the file, in movements one after the other. A receipt adds, in
+ * any order, and a count names each of them once. */
+static bool is_ordered(const struct parts *p)
 {
-	struct part *part = p->open;
+	return p->kind != RECEIPT && !movement_is(p->kind, COUNTED);
+}
 
-	p->open = NULL;
-	if (!part)
-		return;
+static uint64_t row_key(const struct row *row, bool to)
+{
+	return key_of(row->sku, to ? row->to : row_location(row));
+}
+
+/* A part waits for those before it that have a sku and location of its own: one that is sent once more would come
+ * after it. */
+static void part_wait(struct part *part)
+{
+	struct parts *p = part->parts;
+	bool          meets = p->flying_keys.count > FLYING_KEYS;
+
+	for (size_t i = 0; i < part->count && !meets; i++)
+		meets = keys_has(&p->flying_keys, row_key(&part->rows[i], false)) ||
+		        (part->rows[i].said.to && keys_has(&p->flying_keys, row_key(&part->rows[i], true)));
+	if (meets) {
+		parts_wait(p, 0);
+		keys_reset(&p->flying_keys);
+	}
+	for (size_t i = 0; i < part->count; i++) {
+		(void)keys_add(&p->flying_keys, row_key(&part->rows[i], false));
+		if (part->rows[i].said.to)
+			(void)keys_add(&p->flying_keys, row_key(&part->rows[i], true));
+	}
+}
+
+static void part_send(struct parts *p, struct part *part)
+{
+	const struct seen *seen = !p->looks && part->number <= p->seen_count ? &p->seen[part->number - 1] : NULL;
+
 	if (p->failed) {
+		keys_fini(&part->waves);
 		free(part);
 		return;
 	}
+	if (!p->looks && is_ordered(p))
+		part_wait(part);
 	parts_wait(p, FLYING_MAX - 1);
-	part->parts = p;
-	part->number = ++p->count;
-	part->attempt = 1;
 	p->flying++;
-	part_start(part, movement_of(part, WAITS), part_done);
+	if (seen && seen->whole) {
+		p->movements += seen->movements;
+		p->replayed += seen->movements;
+		part_free(part);
+	} else if (p->looks || (seen && seen->movements > 0)) {
+		part_start(part, op_new(OP_GET_MOVEMENT, 0, 0), found_done);
+	} else {
+		part_start(part, part_movement(part), part_done);
+	}
 }
 
-void parts_row(struct parts *p, const struct delivery_row *said)
+static struct part *part_new(struct parts *p, unsigned number)
 {
-	struct row *row;
+	struct part *part = mem_alloc(sizeof(*part));
 
-	if (said->again) { /* a part that is sent once more would come after the parts that it meets */
-		part_send(p);
-		parts_wait(p, 0);
-	}
-	if (!p->open)
-		p->open = mem_alloc(sizeof(*p->open));
-	row = &p->open->rows[p->open->count++];
+	part->parts = p;
+	part->number = number;
+	part->attempt = 1;
+	return part;
+}
+
+/* Sends the open part. Looks for movements of the parts up to `number`, which have no good row. */
+static void parts_reach(struct parts *p, unsigned number)
+{
+	if (p->open)
+		part_send(p, p->open);
+	p->open = NULL;
+	for (p->count++; p->count < number && p->looks && !p->failed; p->count++)
+		part_send(p, part_new(p, p->count));
+	p->count = number;
+}
+
+static void row_keep(struct part *part, const struct delivery_row *said)
+{
+	struct row *row = &part->rows[part->count++];
+
+	assert(part->count <= PART_ROWS);
 	row->said = *said;
 	strcpy(row->sku, said->sku);
 	strcpy(row->location, said->location ? said->location : "");
 	strcpy(row->to, said->to ? said->to : "");
 	strcpy(row->waits_at, said->waits_at ? said->waits_at : "");
-	if (p->open->count == PART_ROWS)
-		part_send(p);
+	part->total = part->count;
+	part->first = part->first ? part->first : said->line;
+	part->last = said->line;
 }
 
-void parts_end(struct parts *p)
+/* The wave of the row that came last. */
+static void wave_find(struct part *part)
 {
-	part_send(p);
+	struct row *row = &part->rows[part->count - 1];
+	int64_t     wave = *keys_number(&part->waves, row_key(row, false), true), at_end = 0;
+
+	if (row->said.to)
+		at_end = *keys_number(&part->waves, row_key(row, true), true);
+	row->wave = (unsigned)(wave > at_end ? wave : at_end);
+	*keys_number(&part->waves, row_key(row, false), true) = row->wave + 1;
+	if (row->said.to)
+		*keys_number(&part->waves, row_key(row, true), true) = row->wave + 1;
+}
+
+void parts_begin(struct parts *p, bool looks)
+{
+	p->looks = looks;
+	p->count = 0;
+	p->rows = 0;
+}
+
+void parts_row(struct parts *p, const struct delivery_row *said)
+{
+	unsigned number = (unsigned)((said->number - 1) / PART_ROWS + 1);
+
+	if (number != p->count) {
+		parts_reach(p, number);
+		p->open = part_new(p, number);
+	}
+	row_keep(p->open, said);
+	if (is_ordered(p) && !p->looks)
+		wave_find(p->open);
+}
+
+/* A process that was killed may have left the last parts that were under way, and not those before them. */
+void parts_end(struct parts *p, int64_t numbers)
+{
+	parts_reach(p, (unsigned)((numbers + PART_ROWS - 1) / PART_ROWS) + FLYING_MAX + 1);
 	parts_wait(p, 0);
+	keys_fini(&p->flying_keys);
+}
+
+void parts_fini(struct parts *p)
+{
+	free(p->seen);
 }

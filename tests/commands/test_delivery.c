@@ -31,13 +31,21 @@ static void row_write(void *arg, const struct delivery_row *row)
 		            row->location ? row->location : "");
 }
 
+static bool read_file(const char *file, enum movement_kind                                  kind,
+                      void (*each)(void *arg, const struct delivery_row *row), struct text *rows)
+{
+	struct delivery d = {.file = file, .kind = kind, .each = each, .arg = rows};
+
+	return delivery_read(&d);
+}
+
 static void rows_are(const char *bytes, size_t len, const char *expected)
 {
 	struct text rows = {0};
 	bool        ok;
 
 	text_add(&rows, "");
-	ok = delivery_read(file_of(bytes, len), RECEIPT, NULL, row_write, &rows);
+	ok = read_file(file_of(bytes, len), RECEIPT, row_write, &rows);
 	cr_expect(ok == (expected != NULL), "%s: %s", bytes, ok ? "read" : "refused");
 	if (ok && expected)
 		cr_expect_str_eq(rows.data, expected);
@@ -78,8 +86,11 @@ Test(delivery, rows)
 	         "2:qty 3:qty 4:qty 5:qty 6:qty 7:qty "},
 		{"sku,qty\n,1\n\" a\",1\n..,1\n\"a \",1\n", "2:sku 3:sku 4:sku 5:sku "},
 		{"sku,qty,location\nA,1,\" b\"\nA,1,.\n", "2:loc 3:loc "},
+		{"sku,qty\rA,1\rB,x\r\rC,2", "2:A=1 3:qty 5:C=2 "},
+		{"sku,qty\r\nA,1\r\n\r\nB,x\n\rC,2\r", "2:A=1 4:qty 6:C=2 "},
+		{"note,sku,qty\r\"two\rlines\",A,1\r,B,2\r", "2:A=1 4:B=2 "},
 		{"sku,qty,location\nRED L/2, 1 ,# 1\n\"50%, \"\"a\"\"\",2,?\n", "2:RED L/2=1@# 1 3:50%, \"a\"=2@? "},
-		{"sku,qty\nA\n", "2:qty "},
+		{"sku,qty\nA\n", "2:it  "},
 		{"sku,qty\nA,1,000\nA,1,\nB,2\n", "2:it  3:it  4:B=2 "},
 		{"", NULL},
 		{"sku\nA\n", NULL},
@@ -90,6 +101,7 @@ Test(delivery, rows)
 		{"sku,from,to,qty\nA,main,annex,3\n", NULL}, /* lists of other kinds */
 		{"sku,qty,counted\nA,3,3\n", NULL},
 		{"sku,qty,short\nA,3,\n", NULL},
+		{"order_id,sku,qty\nR,A,3\n", NULL},
 		{"sku,qty\nA\"B,1\n", NULL},
 		{"sku,qty\n\"A,1\n", NULL},
 	};
@@ -98,5 +110,5 @@ Test(delivery, rows)
 	for (size_t i = 0; i < LENGTH(cases); i++)
 		rows_are(cases[i].text, strlen(cases[i].text), cases[i].rows);
 	rows_are(nul, sizeof(nul) - 1, "2:sku ");
-	cr_expect(!delivery_read("/nowhere", RECEIPT, NULL, row_write, &(struct text){0}));
+	cr_expect(!read_file("/nowhere", RECEIPT, row_write, &(struct text){0}));
 }

@@ -1,4 +1,5 @@
 /* test_import.c - the command import: what counts as a row, what is refused and how it is named, repeats. */
+#include "engine/base/hash.h"
 #include "tests/lang/flow.h"
 #include "tests/lang/steps.h"
 
@@ -43,13 +44,20 @@ static const struct {
 	{"sku,qty\nA,5\nB,7,paris\nC,1\n", " --skip-bad -> 0 '~2 rows, 6 units' '~1 bad rows left out'",
          "A,main,5 C,main,1"},
 	{"sku,qty\nA,5,\n", " -> 1 '~line 2: it has more fields than the first line'", ""},
-	{"sku,qty,location\nA,5\nB,7,paris\n", " -> 0 '~2 rows, 12 units'", "A,main,5 B,paris,7"},
+	{"sku,qty,location\nA,5\nB,7,paris\n",
+         " -> 1 '~line 2: it has fewer fields than the first line' '~1 bad rows: nothing'", ""},
 	{"sku,qty\nA\nB,0\nC,-1\nD,1.0\nE,x\nF,1000000000001\n,5\n\"A \",5\nOK,1\n",
-         " -> 1 '~line 2: qty' '~line 3: qty' '~line 4: qty' '~line 5: qty' '~line 6: qty' '~line 7: qty'"
+         " -> 1 '~line 2: it has fewer fields' '~line 3: qty' '~line 4: qty' '~line 5: qty' '~line 6: qty' '~line 7: "
+         "qty'"
          " '~line 8: sku' '~line 9: sku' '~8 bad rows: nothing was loaded'",
          ""},
 	{"sku,qty,location\nA,1,\" b\"\n", " -> 1 '~line 2: location must be'", ""},
-	{"sku,amount\nA,5\n", " -> 1 '~the first line must name the columns sku and qty'", ""},
+	{"sku,amount\nA,5\n",
+         " -> 1 '~the first line must name the columns sku and qty; separated by commas, it names sku, amount'", ""},
+	{"order_id,sku,qty\nR1,A,5\n", " -> 1 '~the column order_id is of a list of orders'", ""},
+	{"sku,qty,location\nA,5,12345678901234567890123456789012345678901234567890123456789012345\n",
+         " -> 1 '~line 2: location must be'", ""},
+	{"sku,qty\rA,5\rB,x\rC,1\rD,-2\r", " -> 1 '~line 3: qty' '~line 5: qty' '~2 bad rows'", ""},
 	{"sku,qty,locaton\nA,5,paris\n", " -> 0 '~.csv: these columns are passed over: locaton' '~1 rows, 5 units'",
          "A,main,5"},
 	{"a,sku,,\"b\nc\",qty,LOCATION,\n,A,,,5,paris,\n", " -> 0 '~columns are passed over: a, b?c'", "A,paris,5"},
@@ -108,6 +116,126 @@ Test(import, a_large_file)
 	           "sql SELECT SUM(available) FROM stock_slot -> 49999");
 	flow_end();
 	text_fini(&rows);
+}
+
+/* Rows of a list of `count`: one unit each of S0, S1 ..; the skus repeat after `skus`. Rows `bad` and every `each`
+ * after it have no number unless they were put right. */
+static const char *rows_made(struct text *rows, int count, int skus, int bad, int each, bool right)
+{
+	text_reset(rows);
+	text_add(rows, "sku,qty\n");
+	for (int i = 1; i <= count; i++)
+		if (i >= bad && (i - bad) % each == 0 && !right)
+			text_format(rows, "S%d,one\n", i % skus);
+		else
+			text_format(rows, "S%d,1\n", i % skus);
+	return rows->data;
+}
+
+/* A file that was loaded without its bad rows, put right and loaded again: each row once, and so at any later time. */
+Test(import, put_right)
+{
+	static const struct {
+		int count, skus, bad, each;
+	} lists[] = {{3100, 3100, 17, 5000}, {2300, 700, 990, 11}, {4001, 13, 1, 1000}, {999, 999, 5, 5000}};
+	struct text rows = {0};
+
+	flow_begin();
+	for (size_t i = 0; i < LENGTH(lists); i++) {
+		int  count = lists[i].count, skus = lists[i].skus, bad = lists[i].bad, each = lists[i].each;
+		int  bads = (count - bad) / each + 1;
+		char step[200];
+
+		snprintf(step, sizeof(step), " --id d%zu --skip-bad -> 0 '~%d rows, ' '~; %d bad rows left out'", i,
+		         count - bads, bads);
+		import(rows_made(&rows, count, skus, bad, each, false), step);
+		flow_step("sql SELECT SUM(available) FROM stock_slot -> %d", count - bads);
+		snprintf(step, sizeof(step), " --id d%zu --json -> 0 rows=%d bad=0", i, count);
+		for (int again = 0; again < 2; again++) {
+			import(rows_made(&rows, count, skus, bad, each, true), step);
+			flow_step("sql SELECT SUM(available) FROM stock_slot -> %d", count);
+		}
+		flow_steps("sql DELETE FROM movement_line",
+		           "sql DELETE FROM movement",
+		           "sql DELETE FROM stock_slot",
+		           "sql DELETE FROM sku");
+	}
+	flow_step(BY_HAND);
+	flow_end();
+	text_fini(&rows);
+}
+
+/* What was put right may be part of a sum: of rows for one sku any that fit were loaded before. */
+Test(import, put_right_in_a_sum)
+{
+	flow_begin();
+	import("sku,qty\nA,x\nA,4\nA,7\nA,y\nB,1\n", " --id d --skip-bad -> 0 '~3 rows, 12 units'");
+	import("sku,qty\nA,3\nA,4\nA,7\nA,11\nB,1\n", " --id d -> 0 '~5 rows, 26 units'");
+	flow_step("sku A -> available=25");
+	import("sku,qty\nA,3\nA,4\nA,7\nA,11\nB,1\n", " --id d -> 0 '~all received before'");
+	flow_steps("sku A -> available=25",
+	           "sku B -> available=1");
+	flow_end();
+}
+
+/* Another file under the id of one that was loaded: none of its rows is loaded, whatever part is another one. */
+Test(import, another_file_under_an_id)
+{
+	struct text rows = {0};
+
+	flow_begin();
+	import(rows_made(&rows, 2600, 2600, 1, 5000, true), " --id d -> 0");
+	text_format(&rows, "T,5\n"); /* more rows at the end are fine: they are missing */
+	import(rows.data, " --id d -> 0 '~2601 rows, 2605 units'");
+	import(rows_made(&rows, 2601, 2601, 2600, 1, true),
+	       " --id d -> 1 '~movement import-d-3' '~nothing was loaded'");
+	import(rows_made(&rows, 2600, 1300, 1, 5000, true), " --id d -> 1 '~import-d-2 was made of other rows'");
+	import(rows_made(&rows, 900, 1300, 1, 5000, true), " --id d -> 1 '~import-d-1 was made of other rows'");
+	import("sku,qty\n", " --id d -> 1 '~import-d-1 was made of rows that the file does not have'");
+	import("sku,qty\nT,1\n", " --id d --kind adjustment -> 1 '~import-d-1 was made of other rows'");
+	flow_steps("sql SELECT SUM(available) FROM stock_slot -> 2605",
+	           "sku T                                    -> available=5");
+	flow_end();
+	text_fini(&rows);
+}
+
+/* The message says under which id the file is to be loaded when it was put right. */
+Test(import, the_id_of_a_file_with_bad_rows)
+{
+	static const char file[] = "sku,qty\nA,5\nB,x\n";
+	unsigned char     digest[SHA256_BYTES];
+	struct text       hex = {0}, step = {0};
+
+	sha256(file, sizeof(file) - 1, digest);
+	text_hex(&hex, digest, 16);
+	flow_begin();
+	text_format(&step, " --skip-bad -> 0 '~load the file with --id %s: no row is loaded twice'", hex.data);
+	import(file, step.data);
+	text_reset(&step);
+	text_format(&step, " --id %s -> 0 '~2 rows, 8 units in 2 movements;'", hex.data);
+	import("sku,qty\nA,5\nB,3\n", step.data);
+	flow_steps("sku A -> available=5",
+	           "sku B -> available=3");
+	flow_end();
+	text_fini(&hex);
+	text_fini(&step);
+}
+
+/* A stock list is of now, unless it says another time: the list of three nights ago counts again. */
+Test(import, lists_of_nights)
+{
+	flow_begin();
+	flow_steps("receipt A +10 -> 201");
+	for (int i = 0; i < 3; i++) {
+		import(i % 2 ? "sku,counted\nA,8\n" : "sku,counted\nA,11\n",
+		       " --kind count -> 0 '~in 1 movements;' '!~received before'");
+		flow_step("sku A -> available=%d", i % 2 ? 8 : 11);
+	}
+	import("sku,counted\nA,7\n", " --kind count --id night -> 0 '!~received before'");
+	import("sku,counted\nA,7\n", " --kind count --id night -> 0 '~received before'");
+	import("sku,counted\nA,8\n", " --kind count --id night -> 1 '~import-night-1 was made of other rows'");
+	flow_step("sku A -> available=7");
+	flow_end();
 }
 
 /* ---- other kinds */
@@ -223,6 +351,23 @@ Test(import, what_was_left)
 	flow_end();
 }
 
+/* The same of rows that apply in the order of the file. */
+Test(import, adjustments_put_right)
+{
+	flow_begin();
+	flow_steps("receipt A +10 B +10 -> 201");
+	import("sku,qty\nA,-1\nA,x\nB,-2\nA,-3\nB,-\nA,-4\n",
+	       " --kind adjustment --id d --skip-bad -> 0 '~4 rows, -10 units in 3 movements; 2 bad'");
+	import("sku,qty\nA,-1\nA,-1\nB,-2\nA,-3\nB,-5\nA,-4\n",
+	       " --kind adjustment --id d -> 0 '~6 rows, -16 units in 4 movements;'");
+	flow_steps("sku A -> available=1",
+	           "sku B -> available=3");
+	import("sku,from,to,qty\nA,main,x,y\nB,main,x,1\nB,x,z,1\n", " --kind transfer --id t --skip-bad -> 0");
+	import("sku,from,to,qty\nA,main,x,1\nB,main,x,1\nB,x,z,1\n", " --kind transfer --id t -> 0");
+	flow_step("run export stock -> 0 ~A,x,stock,1,0,1 ~B,z,stock,1,0,1 ~B,main,stock,2,0,2");
+	flow_end();
+}
+
 /* A time of RFC 3339, so many seconds ago. */
 static const char *ago(char *text, size_t size, int s)
 {
@@ -268,8 +413,8 @@ Test(import, counts_of_a_time)
 	flow_steps("sku A -> available=5",
 	           "sku B -> available=4");
 	import("sku,counted\nA,4\nB,5\n", " --kind count --id x -> 0");
-	import("sku,counted\nA,3\nB,5\n", " --kind count --id x -> 1 '~part import-x-1 was refused'");
-	import("sku,counted\nA,4\n", " --kind count --id x -> 1 '~part import-x-1 was refused'");
+	import("sku,counted\nA,3\nB,5\n", " --kind count --id x -> 1 '~movement import-x-1 was made of other rows'");
+	import("sku,counted\nA,4\n", " --kind count --id x -> 1 '~movement import-x-1 was made' '~nothing was loaded'");
 	import("sku,counted\nA,4\nB,5\nC,1\n", " --kind count --id x -> 1 '~line 4: unknown_sku'");
 	import("sku,counted,as_of\nA,1,2020-01-01T00:00:00Z\nB,7,\n",
 	       " --kind count -> 1 '~line 2: invalid_request {sku:A,location:main,as_of:must be' '!~line 3'");
@@ -298,7 +443,7 @@ Test(import, losses)
 	flow_step("get R2 -> held A@bo=3");
 	flow_step("raw PUT /v1/locations/none {'kind':'incoming'} -> 201");
 	import("sku,counted,short,to\nA,1,backorder,bo\nB,1,,\nC,1,backorder,none\n",
-	       " --kind count -> 1 '~line 3: short' '~in 2 movements' '~1 refused'");
+	       " --kind count -> 1 '~line 3: short' '~in 1 movements;' '~1 refused'");
 	import("sku,location,qty,short,to\nB,main,-3,backorder,bo\nC,main,-1,backorder,bo\nC,west,-1,backorder,bo\n",
 	       " --kind adjustment -> 0 '~in 1 movements'");
 	import("sku,location,qty,short,to\nB,main,-3,backorder,bo\nC,main,-1,backorder,bo\nC,west,-1,backorder,bo\n",

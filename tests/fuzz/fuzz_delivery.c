@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct pass {
-	int64_t  line, good, bad;
+	int64_t  line, number, good, bad;
 	uint64_t units, rows; /* a sum over everything that good rows say */
 };
 
@@ -18,7 +18,9 @@ static void row_check(void *arg, const struct delivery_row *row)
 	struct pass *pass = arg;
 
 	assert(row->line > 0 && row->line >= pass->line);
+	assert(row->number > pass->number);
 	pass->line = row->line;
+	pass->number = row->number;
 	if (row->wrong) {
 		pass->bad++;
 		return;
@@ -40,10 +42,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const char                     *file = input_file(data, size);
 
 	for (size_t i = 0; i < LENGTH(kinds); i++) {
-		struct pass first = {0}, second = {0};
-		bool        ok = delivery_read(file, kinds[i], NULL, row_check, &first);
+		struct pass     first = {0}, second = {0};
+		struct delivery d = {.file = file, .kind = kinds[i], .each = row_check, .arg = &first};
+		bool            ok = delivery_read(&d);
 
-		assert(delivery_read(file, kinds[i], NULL, row_check, &second) == ok);
+		d.arg = &second;
+		assert(delivery_read(&d) == ok);
 		assert(memcmp(&first, &second, sizeof(first)) == 0);
 	}
 	return 0;
