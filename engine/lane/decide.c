@@ -265,47 +265,27 @@ static bool lines_stay(const struct op *op, bool granted)
 	return found == op->found->lines_count;
 }
 
-/* True: what is asked for is what the order has. Lists of locations are judged as if nothing else were there, so that a
- * repeat of the call finds the units where the call has put them (op_stays). */
-static bool lines_are_had(struct op *op)
+/* True: what is asked for is what the order has. A repeat of a call with lists of locations finds the units where the
+ * call has put them (op_stays). */
+static bool lines_are_had(struct batch *b, struct op *op)
 {
 	if (op->choices_count == 0)
 		return lines_stay(op, false);
-	for (size_t i = 0; i < op->lines_count; i++) {
-		struct line       *line = &op->lines[i];
-		const struct line *old = stored_line(op->found, line);
-
-		line->available = line->reserved = old && old->qty > 0 ? old->qty : 0;
-		line->granted = line->qty;
-		if (line->available < line->qty)
-			return false;
-	}
-	for (size_t i = 0; i < op->choices_count; i++) {
-		struct choice *choice = &op->choices[i];
-
-		choice->available = choice->granted = 0;
-		choice->wanted = choice->qty;
-		if (choice->may_split)
-			choice_decide_parts(op, choice);
-		else
-			choice_decide_whole(op, choice);
-		if (choice->granted < choice->qty)
-			return false;
-	}
-	return lines_stay(op, true);
+	return op->reserve.mode == ALL_OR_NOTHING && lines_decide(b, op) == OUTCOME_OK && lines_stay(op, true);
 }
 
 /* May the lines of the order become others? The lines that it has already were set before, whatever its version is by
  * now. */
-static enum outcome amended_decide(struct op *op, enum reservation_state state)
+static enum outcome amended_decide(struct batch *b, struct op *op, enum reservation_state state)
 {
 	int64_t version = op->found->version ? op->found->version : op->found->changed;
+	bool    had = lines_are_had(b, op);
 
 	for (size_t i = 0; i < op->lines_count; i++)
 		op->lines[i].fault = false;
 	for (size_t i = 0; i < op->choices_count; i++)
 		op->choices[i].fault = false;
-	if (lines_are_had(op))
+	if (had)
 		return op_repeats(op);
 	if (state != HELD && state != CONFIRMED)
 		return state_outcome(state);
@@ -322,7 +302,7 @@ static enum outcome amend_decide(struct batch *b, struct op *op)
 
 	if (!op->found)
 		return NO_ORDER;
-	out = amended_decide(op, reservation_reads(op->found));
+	out = amended_decide(b, op, reservation_reads(op->found));
 	if (out == OUTCOME_OK)
 		out = units_decide(b, op);
 	if (out == OUTCOME_OK && lines_stay(op, true))
