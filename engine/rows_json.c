@@ -19,8 +19,7 @@ void lines_json(struct json_writer *w, const struct line *lines, size_t count)
 	json_close_array(w);
 }
 
-/* A line that waits says so, and when its units are expected, while the promise of them lives. */
-static void promised_json(struct json_writer *w, const struct line *line, bool lives)
+void promised_json(struct json_writer *w, const struct line *line, bool lives)
 {
 	json_open_object(w, NULL);
 	json_put_string(w, "sku", line->sku_code);

@@ -8,6 +8,9 @@
 
 /* An object of an array: `qty` units of the line's sku at its location. */
 void line_json(struct json_writer *w, const struct line *line, int64_t qty);
+/* The same of an order's line. A line that waits says so, and when its units are expected, while the promise of them
+ * lives. */
+void promised_json(struct json_writer *w, const struct line *line, bool lives);
 void transfer_json(struct json_writer *w, enum movement_kind kind,
                    const struct transfer *t); /* an object of an array, too */
 /* The member `lines`, each line with its `qty`. */

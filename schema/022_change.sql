@@ -23,7 +23,8 @@ CREATE TABLE IF NOT EXISTS reservation_amend (
 -- the units that are left beside those of the other rows. Units leave the line from its first position on when they
 -- are handed out, and from its last one on when a change takes them: `units` of a row are those at the end of the line,
 -- behind which only the units of later rows stand.
--- added: the stamp of the change that added the units.  units: how many they are; NULL where `added` is 0.
+-- added: the stamp of the change that added the units, or of the loss that put lost units ahead of them, or a number
+-- just below these: the rows of a line are in the order of `added`.  units: how many they are; NULL where `added` is 0.
 ALTER TABLE waiting_line ADD COLUMN IF NOT EXISTS added BIGINT NOT NULL DEFAULT 0,
                          ADD COLUMN IF NOT EXISTS units BIGINT NULL,
                          DROP PRIMARY KEY, ADD PRIMARY KEY (reservation_id, sku_id, location_id, added);

@@ -272,17 +272,27 @@ static bool lines_stay(const struct op *op, bool granted)
 	return found == op->found->lines_count;
 }
 
+/* True: what is asked for is what the order has. A repeat of a call with lists of locations finds the units where the
+ * call has put them (op_stays). */
+static bool lines_are_had(struct batch *b, struct op *op)
+{
+	if (op->choices_count == 0)
+		return lines_stay(op, false);
+	return op->reserve.mode == ALL_OR_NOTHING && lines_decide(b, op) == OUTCOME_OK && lines_stay(op, true);
+}
+
 /* May the lines of the order become others? The lines that it has already were set before, whatever its version is by
  * now. */
-static enum outcome amended_decide(struct op *op, enum reservation_state state)
+static enum outcome amended_decide(struct batch *b, struct op *op, enum reservation_state state)
 {
 	int64_t version = op->found->version ? op->found->version : op->found->changed;
+	bool    had = lines_are_had(b, op);
 
 	for (size_t i = 0; i < op->lines_count; i++)
 		op->lines[i].fault = false;
 	for (size_t i = 0; i < op->choices_count; i++)
 		op->choices[i].fault = false;
-	if (op->choices_count == 0 && lines_stay(op, false))
+	if (had)
 		return op_repeats(op);
 	if (state != HELD && state != CONFIRMED)
 		return state_outcome(state);
@@ -299,7 +309,7 @@ static enum outcome amend_decide(struct batch *b, struct op *op)
 
 	if (!op->found)
 		return NO_ORDER;
-	out = amended_decide(op, reservation_reads(op->found));
+	out = amended_decide(b, op, reservation_reads(op->found));
 	if (out == OUTCOME_OK)
 		out = units_decide(b, op);
 	if (out == OUTCOME_OK && lines_stay(op, true))

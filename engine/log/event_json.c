@@ -25,11 +25,11 @@ static size_t lines_of(const struct feed_event *e)
 
 static void line_write(struct json_writer *w, const struct feed_event *e, size_t i)
 {
-	if (e->reservation && i >= e->reservation->lines_count)
-		line_json(w, &e->before[i - e->reservation->lines_count],
-		          e->before[i - e->reservation->lines_count].granted);
-	else if (e->reservation)
-		line_json(w, &e->reservation->lines[i], e->reservation->lines[i].granted);
+	const struct reservation *r = e->reservation;
+
+	if (r)
+		promised_json(w, i < r->lines_count ? &r->lines[i] : &e->before[i - r->lines_count],
+		              reservation_is_live(r->state));
 	else if (e->movement->transfers)
 		transfer_json(w, e->movement->kind, &e->movement->transfers[i]);
 	else

@@ -135,15 +135,24 @@ enum outcome losers_decide(struct op *op)
 /* Their positions in the queue, and the promises of it. */
 static void queue_join(struct lane *l, const struct losses *losses, struct shares *at_to)
 {
+	struct values waited = {0}; /* of lines that wait there already, in a position that may be a later one */
+
 	values_reset(&l->rows);
 	for (size_t i = 0; i < losses->lost_count; i++) {
 		const struct relocation *lost = &losses->lost[i];
 		uint32_t                 sku = sku_id(lost->line->sku);
 
-		values_row(&l->rows, V_INT(lost->of->reservation_id), V_INT(sku), V_INT(lost->to->location_id));
+		values_row(&l->rows, V_INT(lost->of->reservation_id), V_INT(sku), V_INT(lost->to->location_id),
+		           V_INT(lost->qty));
+		if (lost->beside && lost->of->noted & NOTED_AMENDED)
+			values_row(&waited, V_INT(lost->of->reservation_id), V_INT(sku), V_INT(lost->to->location_id),
+			           V_INT(lost->qty));
 		share_add(at_to, sku, lost->to->location_id, lost->slot, lost->qty, 0);
 	}
+	if (waited.count > 0)
+		txn_run(&l->txn, WAITING_LOSE_AHEAD, &(struct fill){.rows = &waited});
 	txn_run(&l->txn, WAITING_LOSE, &(struct fill){.rows = &l->rows});
+	values_fini(&waited);
 	shares_sum(at_to);
 }
 

@@ -33,16 +33,16 @@ INSERT INTO waiting_line (reservation_id, sku_id, location_id, held, waits_since
 SUM(w.units) OVER (PARTITION BY w.reservation_id, w.sku_id, w.location_id ORDER BY w.added DESC) - w.units
 
 -- name: waiting_follow (never_waits)
--- Later positions of lines that were split off, or replaced: units leave a line from its first position on. Rows:
--- (reservation_id, sku, location, held, reservation it comes from, units of its line before, and behind it).
+-- Later positions of lines that were split off, or replaced: units leave a line from its first position on. Where this
+-- confirms a hold, they wait from now on. Rows: (reservation_id, sku, location, held, reservation it comes from, units
+-- of its line before, and behind it).
 INSERT INTO waiting_line (reservation_id, sku_id, location_id, held, waits_since, first_id, told, added, units)
   WITH want(id, sku_id, location_id, held, old_id, before_qty, after_qty) AS (VALUES {rows}),
   had AS (
-    SELECT n.id, n.held, w.sku_id, w.location_id, w.waits_since, w.first_id, w.added, w.units, n.before_qty,
-           n.after_qty, {newer_of} AS newer
+    SELECT n.id, n.held, w.sku_id, w.location_id, IF(w.told = 1 OR w.held = n.held, w.waits_since, @t) AS waits_since,
+           w.first_id, w.added, w.units, n.before_qty, n.after_qty, {newer_of} AS newer
       FROM want n STRAIGHT_JOIN waiting_line w FORCE INDEX (PRIMARY)
-        ON w.reservation_id = n.old_id AND w.sku_id = n.sku_id AND w.location_id = n.location_id AND w.added > 0
-           AND w.held = n.held),
+        ON w.reservation_id = n.old_id AND w.sku_id = n.sku_id AND w.location_id = n.location_id AND w.added > 0),
   came AS (
     SELECT id, held, sku_id, location_id, waits_since, first_id, added,
            LEAST(units, GREATEST(before_qty - newer, 0)) - LEAST(units, GREATEST(after_qty - newer, 0)) AS units
@@ -107,14 +107,41 @@ DELETE w FROM waiting_line w FORCE INDEX (PRIMARY)
         AND first.added = 0
  WHERE w.reservation_id IN ({list}) AND w.added > 0 AND w.waits_since <= first.waits_since;
 
+-- piece: lost_position
+-- The position in which reservation r, whose note is e, waits for units that it has lost.
+COALESCE(e.waits_since, IF(r.state = {held}, r.created_at, r.confirmed_at))
+
+-- name: waiting_lose_ahead
+-- Lines that a change of their order has put where lost units are to wait, in a later position than that of these: what
+-- has waited gets a position behind the first one, which waiting_lose adds. Rows: (reservation_id, sku, location, lost
+-- units).
+UPDATE (
+  WITH given(id, sku_id, location_id, units) AS (VALUES {rows}),
+  lost AS (SELECT id, sku_id, location_id, SUM(units) AS units FROM given GROUP BY id, sku_id, location_id)
+  SELECT w.reservation_id, w.sku_id, w.location_id, l.qty - lost.units - {newer} AS units,
+         COALESCE((SELECT MIN(n.added) FROM waiting_line n FORCE INDEX (PRIMARY)
+                    WHERE n.reservation_id = w.reservation_id AND n.sku_id = w.sku_id
+                      AND n.location_id = w.location_id AND n.added > 0), @s) - 1 AS ahead_of_all
+    FROM lost
+    STRAIGHT_JOIN waiting_line w FORCE INDEX (PRIMARY)
+       ON w.reservation_id = lost.id AND w.sku_id = lost.sku_id AND w.location_id = lost.location_id AND w.added = 0
+    STRAIGHT_JOIN reservation_line l FORCE INDEX (PRIMARY)
+       ON l.reservation_id = lost.id AND l.sku_id = lost.sku_id AND l.location_id = lost.location_id
+    STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = lost.id
+    LEFT JOIN reservation_note e FORCE INDEX (PRIMARY) ON r.noted & {texts} AND e.reservation_id = r.reservation_id
+   WHERE w.waits_since > {lost_position} AND l.qty - lost.units - {newer} > 0) later
+  STRAIGHT_JOIN waiting_line w FORCE INDEX (PRIMARY)
+     ON w.reservation_id = later.reservation_id AND w.sku_id = later.sku_id AND w.location_id = later.location_id
+        AND w.added = 0
+   SET w.added = later.ahead_of_all, w.units = later.units;
+
 -- name: waiting_lose (never_waits)
 -- Lines that wait from now on for units that were lost, each in the position that it would have had; a line that waits
--- there already keeps its own. Rows: (reservation_id, sku, location).
+-- there already in an earlier one keeps its own. Rows: as waiting_lose_ahead.
 INSERT INTO waiting_line (reservation_id, sku_id, location_id, held, waits_since, first_id, told)
-  SELECT r.reservation_id, lost.sku_id, lost.location_id, r.state = {held},
-         COALESCE(e.waits_since, IF(r.state = {held}, r.created_at, r.confirmed_at)), r.reservation_id,
+  SELECT r.reservation_id, lost.sku_id, lost.location_id, r.state = {held}, {lost_position}, r.reservation_id,
          e.waits_since IS NOT NULL
-    FROM (SELECT 0 AS id, 0 AS sku_id, 0 AS location_id UNION ALL VALUES {rows}) lost
+    FROM (SELECT 0 AS id, 0 AS sku_id, 0 AS location_id, 0 AS units UNION ALL VALUES {rows}) lost
     STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = lost.id
     LEFT JOIN reservation_note e FORCE INDEX (PRIMARY) ON r.noted & {texts} AND e.reservation_id = r.reservation_id
       ON DUPLICATE KEY UPDATE first_id = waiting_line.first_id;

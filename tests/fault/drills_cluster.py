@@ -32,13 +32,25 @@ BEHIND_S = 20           # how long a node is kept behind the others, at most
 AGAIN_P50_S = 3         # from the first COMMIT on a survivor to the next acknowledged order
 WAITING, LOST, REST = 3_000, 600, 10    # orders that wait for a sku; that lose its units again; units for no order
 A_CALL = 500
-VERSION_19 = ('DELETE FROM holdfast.schema_version;'
-              'INSERT INTO holdfast.schema_version VALUES (19, UTC_TIMESTAMP(3))')
-BEGUN = ('DELETE FROM holdfast.schema_version;'
-         'INSERT INTO holdfast.schema_version VALUES (20, UTC_TIMESTAMP(3)), (-20, UTC_TIMESTAMP(3))')
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def of_steps():
+    """Statements that take back what steps behind version 19 add: OF_STEPS of nineteen.h, which says it once."""
+    words = (ROOT / 'tests/schema/nineteen.h').read_text().split('#define OF_STEPS', 1)[1].split('#define', 1)[0]
+    return ''.join(re.findall('"([^"]*)"', words))
+
+
+def version_of(rows):
+    """The tables and the rows of versions as a program of such a version left them."""
+    return f'USE holdfast; DELETE FROM schema_version; {of_steps()} INSERT INTO schema_version VALUES {rows}'
+
+
+VERSION_19 = version_of('(19, UTC_TIMESTAMP(3))')
+BEGUN = version_of('(20, UTC_TIMESTAMP(3)), (-20, UTC_TIMESTAMP(3))')
 ORDER = [{'sku': 'B', 'qty': 1}]
-DUMP = pathlib.Path(__file__).resolve().parents[1] / 'schema/nineteen_dump.sql'
-STEPS = sorted(int(path.name[:3]) for path in pathlib.Path(__file__).resolve().parents[2].glob('schema/0*.sql'))
+DUMP = ROOT / 'tests/schema/nineteen_dump.sql'
+STEPS = sorted(int(path.name[:3]) for path in ROOT.glob('schema/0*.sql'))
 
 
 class Watched:

@@ -188,6 +188,27 @@ Test(amend, with_lists_of_locations)
 	     "sku      A                          -> @x available=5 reserved=0 @y available=0 reserved=3");
 }
 
+/* A repeat of a call with lists of locations is one, whatever has become of the order since. */
+Test(amend, repeats_with_lists_of_locations)
+{
+	int64_t version;
+
+	flow_begin();
+	flow_steps("receipt  A@x +5 A@y +3 B@x +4         -> 201",
+	           "reserve  R1 A@y=3 confirm=true        -> 201");
+	version = trap_number("SELECT changed FROM reservation");
+	flow_step("amend R1 A@x+y=5 B@y,x=2 if_version=%lld -> 200 A@x=2 A@y=3 B@x=2", (long long)version);
+	flow_step("amend R1 A@x+y=5 B@y,x=2 if_version=%lld -> 200 replayed", (long long)version);
+	flow_step("amend R1 A@x+y=5 B@y,x=1 if_version=%lld -> 409 changed", (long long)version);
+	flow_steps("claim    settle w                      -> 201 R1",
+	           "amend    R1 A@x+y=5 B@y,x=2            -> 200 replayed",
+	           "amend    R1 A@x+y=5 B@y,x=3            -> 409 claimed",
+	           "complete 1 R1                          -> 200",
+	           "amend    R1 A@y+x=5 B@x,y=2            -> 200 settled replayed",
+	           "amend    R1 A@x=5 B@x,y=2              -> 409 settled");
+	flow_end();
+}
+
 Test(amend, what_a_customer_may_have)
 {
 	flow("receipt  A +20 B +5                 -> 201",
@@ -418,6 +439,40 @@ Test(amend, positions_go_along_with_parts_and_replacements)
 	     "get      R3                         -> A@main=2 lines=1",
 	     "sql      SELECT COUNT(*) FROM waiting_line -> 0",
 	     "run      audit                      -> 0");
+}
+
+/* A position that an admin gave is of the units that had it. Units that were added since wait from the confirmation on,
+ * whether the order itself is confirmed, a part of it or a replacement. */
+Test(amend, a_given_position_is_not_of_added_units)
+{
+	flow(PO,
+	     "receipt  A@po +30                   -> 201",
+	     "reserve  H1 A@po=2 waits_since=-600 -> 201 held",
+	     "reserve  H2 A@po=1 waits_since=-500 -> 201 held",
+	     "reserve  H3 A@po=1 waits_since=-400 -> 201 held",
+	     "amend    H1 A@po=5                  -> 200",
+	     "amend    H2 A@po=3                  -> 200",
+	     "amend    H3 A@po=2                  -> 200",
+	     "reserve  R1 A@po=1 confirm=true     -> 201",
+	     "split    H1 P1 A@po=4 then=confirm  -> 201 confirmed",
+	     "reserve  R2 A@po=3 replaces=H2 confirm=true -> 201 confirmed",
+	     "confirm  H3                         -> confirmed",
+	     QUEUE("items[0].order_id=P1 items[0].qty=2 items[1].order_id=R2 items[1].qty=1 items[2].order_id=H3"
+	           " items[2].qty=1 items[3].order_id=R1 items[4].order_id=P1 items[4].qty=2 items[5].order_id=R2"
+	           " items[5].qty=2 items[6].order_id=H3 items[6].qty=1 items[7].order_id=H1 items[7].qty=1 !items[8]"),
+	     "run      audit                      -> 0");
+}
+
+/* Lines before a change have the form of those behind it. */
+Test(amend, tells_that_lines_waited)
+{
+	flow(PO,
+	     "receipt  A@po +20 A +5              -> 201",
+	     "reserve  R1 A=1 A@po=2 confirm=true -> 201",
+	     "amend    R1 A@po=3                  -> 200",
+	     "raw GET /v1/events?types=reservation.changed -> 200 items[0].data.lines[0].waiting=true"
+	     " items[0].data.lines_before[0].location=main !items[0].data.lines_before[0].waiting"
+	     " items[0].data.lines_before[1].location=po items[0].data.lines_before[1].waiting=true");
 }
 
 /* A line that waits puts a confirmed order aside; without one it is due. */

@@ -155,6 +155,37 @@ Test(losses, know_the_line)
 	     "run     audit                                        -> 0");
 }
 
+/* Lost units wait in the position of their order, also where a change of its lines has put a line of it that waits in a
+ * later one. Units that waited keep their own positions. */
+Test(losses, wait_ahead_of_what_was_added)
+{
+	flow(BO,
+	     "receipt A +20 A@bo +20                               -> 201",
+	     "reserve R1 A=3 confirm=true                          -> 201",
+	     "reserve R2 A=2 A@bo=1 confirm=true waits_since=-600  -> 201",
+	     "tick    5",
+	     "reserve R3 A@bo=1 confirm=true                       -> 201",
+	     "tick    5",
+	     "amend   R1 A=3 A@bo=2                                -> 200",
+	     "amend   R1 A=3 A@bo=3                                -> 200",
+	     "amend   R2 A=3                                       -> 200",
+	     "amend   R2 A=3 A@bo=1                                -> 200",
+	     "tick    5",
+	     "reserve R4 A@bo=1 confirm=true                       -> 201",
+	     "count   A=0 short=backorder to=bo                    -> 201",
+	     "raw GET /v1/skus/A/waiting?location=bo               -> 200 items=R2,R1,R3,R1,R1,R2,R4",
+	     "raw GET /v1/skus/A/waiting?location=bo               -> 200 items[0].qty=3 items[1].qty=3 items[3].qty=2"
+	     " items[4].qty=1 items[5].qty=1",
+	     "run     audit                                        -> 0",
+	     "arrival A@bo>main=5                                  -> 201 lines[0].filled=5",
+	     "get     R2                                           -> A@main=3 A@bo=1",
+	     "get     R1                                           -> A@main=2 A@bo=4",
+	     "adjust  A -1 short=backorder to=bo                   -> 201 backordered[0].order_id=R1",
+	     "raw GET /v1/skus/A/waiting?location=bo               -> 200 items=R1,R3,R1,R1,R2,R4 items[0].qty=2",
+	     "confirm R1                                           -> 200 replayed",
+	     "run     audit                                        -> 0");
+}
+
 /* An order that is locked, or has changed since it was picked, is skipped, and others lose their units. */
 Test(losses, pass_over_who_is_locked)
 {
