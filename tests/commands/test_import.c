@@ -46,7 +46,7 @@ static const struct {
 	{"sku,qty\nA,5,\n", " -> 1 '~line 2: it has more fields than the first line'", ""},
 	{"sku,qty,location\nA,5\nB,7,paris\n",
          " -> 1 '~line 2: it has fewer fields than the first line' '~1 bad rows: nothing'", ""},
-	{"sku,qty\nA\nB,0\nC,-1\nD,1.0\nE,x\nF,1000000000001\n,5\n\"A \",5\nOK,1\n",
+	{"sku,qty\nA\nB,0\nC,-1\nD,1.5\nE,x\nF,1000000000001\n,5\n\"A \",5\nOK,1\n",
          " -> 1 '~line 2: it has fewer fields' '~line 3: qty' '~line 4: qty' '~line 5: qty' '~line 6: qty' '~line 7: "
          "qty'"
          " '~line 8: sku' '~line 9: sku' '~8 bad rows: nothing was loaded'",
@@ -256,7 +256,7 @@ static const struct {
          " '~line 4: unknown_sku {sku:C,location:main}'"
          " '~3 rows, 5 units in 0 movements; 1 bad rows left out, 3 refused'",
          "A,main,5 A,paris,5 B,main,7"},
-	{"sku,counted\nA,-1\nB,9000000000000001\nB,\nB,x\nB,1.0\n",
+	{"sku,counted\nA,-1\nB,9000000000000001\nB,\nB,x\nB,1.5\n",
          " --kind count -> 1 '~line 2: counted must'"
          " '~line 3: counted' '~line 4: counted' '~line 5: counted' '~line 6: counted' '~5 bad rows'",
          "A,main,5 A,paris,5 B,main,7"},
