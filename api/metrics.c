@@ -67,14 +67,14 @@ void metrics_answered(struct metrics *m, enum route route, int status, int64_t t
 
 void metrics_ended(struct metrics *m, const struct op *op, enum outcome outcome)
 {
-	if (op->kind == OP_RESERVE && outcome != OUTCOME_REPLAYED)
+	if (op->kind == OP_RESERVE && !outcome_is_repeat(outcome))
 		(*(outcome == OUTCOME_OK ? &m->granted : &m->orders_refused[outcome]))++;
 	m->settled += outcome == OUTCOME_OK && op->becomes == SETTLED;
 }
 
 void metrics_refused(struct metrics *m, enum outcome outcome)
 {
-	if (outcome != OUTCOME_OK && outcome != OUTCOME_REPLAYED)
+	if (outcome != OUTCOME_OK && !outcome_is_repeat(outcome))
 		m->refusals[outcome]++;
 }
 

@@ -614,9 +614,9 @@ void reply_invalid(struct request *r, const char *field, const char *detail)
 int outcome_status(enum outcome outcome)
 {
 	static const int by_class[] = {
-		[DONE] = 200,       [REPEATED] = 200, [STRANGER] = 401,    [DENIED] = 403,
-		[IMPOSSIBLE] = 422, [ABSENT] = 404,   [CONFLICT] = 409,    [GONE] = 410,
-		[MALFORMED] = 400,  [LIMITED] = 429,  [UNAVAILABLE] = 503,
+		[DONE] = 200,   [REPEATED] = 200,   [ENDED] = 409,   [STRANGER] = 401,
+		[DENIED] = 403, [IMPOSSIBLE] = 422, [ABSENT] = 404,  [CONFLICT] = 409,
+		[GONE] = 410,   [MALFORMED] = 400,  [LIMITED] = 429, [UNAVAILABLE] = 503,
 	};
 
 	return by_class[outcome_class(outcome)];

@@ -25,6 +25,11 @@ enum outcome_class outcome_class(enum outcome o)
 	return outcomes[o].class;
 }
 
+bool outcome_is_repeat(enum outcome o)
+{
+	return outcomes[o].class == REPEATED || outcomes[o].class == ENDED;
+}
+
 bool outcome_is_of_other(enum outcome o)
 {
 	return o == NO_OTHER || (o >= IS_HELD && o <= IS_CLAIMED);

@@ -13,6 +13,7 @@ enum outcome {
 enum outcome_class {
 	DONE,
 	REPEATED,
+	ENDED, /* a repeat, too; the order of the first call was released or has expired since */
 	STRANGER,
 	DENIED,
 	IMPOSSIBLE,
@@ -26,6 +27,8 @@ enum outcome_class {
 const char        *outcome_code(enum outcome o);   /* the stable code in answers and metrics; "" of a good outcome */
 const char        *outcome_detail(enum outcome o); /* a sentence for people */
 enum outcome_class outcome_class(enum outcome o);
+/* True: the call was made before with the same content, and nothing is done a second time. */
+bool outcome_is_repeat(enum outcome o);
 /* True: the other order that a request names is in the way: it is not there, or not in the right state. */
 bool outcome_is_of_other(enum outcome o);
 

@@ -108,11 +108,18 @@ static void good_write(struct json_writer *w, void *arg)
 		json_put_bool(w, "reacquired", true);
 }
 
-/* The members that a refusal adds to its problem. */
+/* The members that a refusal adds to its problem. A repeat of a call whose order has ended since shows that order. */
 static void refused_write(struct json_writer *w, void *arg)
 {
 	const struct op *op = arg;
 
+	if (outcome_is_repeat(op->outcome)) {
+		if (op->reservation->replaced_by)
+			json_put_string(w, "replaced_by", op->reservation->replaced_by);
+		json_open_object(w, "reservation");
+		good_write(w, arg);
+		json_close_object(w);
+	}
 	if (op->outcome == SHORT || op->outcome == UNKNOWN_SKU || op->outcome == NOT_FOR_SALE ||
 	    op->outcome == NOT_IN_ORDER || op->outcome == CUSTOMER_REQUIRED || op->outcome == IS_WAITING)
 		faults_write(w, "lines", op, op->outcome);
@@ -156,13 +163,13 @@ void reservation_answer_request(struct request *r)
 	enum outcome outcome = request_outcome(r, 0);
 	struct op   *op = r->ops[0];
 
+	if (outcome_is_repeat(outcome))
+		reply_header(r, "Idempotent-Replayed", "true");
 	if (!is_good(outcome)) {
 		reply_problem(r, outcome_status(outcome), outcome_code(outcome), refused_field(op, outcome),
 		              refused_detail(op, outcome), op->ended ? refused_write : NULL, op);
 		return;
 	}
-	if (outcome == OUTCOME_REPLAYED)
-		reply_header(r, "Idempotent-Replayed", "true");
 	if (good_status(op) == 201)
 		reply_location(r, op_trait(op)->divides ? "../" : "reservations/", op->id);
 	reply_object(r, good_status(op), good_write, op);
@@ -411,16 +418,17 @@ static void result_write(struct json_writer *w, struct request *r, size_t i)
 	outcome = request_outcome(r, i);
 	if (is_good(outcome)) {
 		json_put_int(w, "status", good_status(r->ops[i]));
-		if (outcome == OUTCOME_REPLAYED)
-			json_put_bool(w, "replayed", true);
-		good_write(w, r->ops[i]);
 	} else {
 		json_put_string(w, "order_id", r->ops[i]->id);
 		problem_write(w, outcome_status(outcome), outcome_code(outcome), refused_field(r->ops[i], outcome),
 		              refused_detail(r->ops[i], outcome));
-		if (r->ops[i]->ended)
-			refused_write(w, r->ops[i]);
 	}
+	if (outcome_is_repeat(outcome))
+		json_put_bool(w, "replayed", true);
+	if (is_good(outcome))
+		good_write(w, r->ops[i]);
+	else if (r->ops[i]->ended)
+		refused_write(w, r->ops[i]);
 	json_close_object(w);
 }
 

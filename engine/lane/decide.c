@@ -8,11 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool hash_equal(const uint8_t *a, const uint8_t *b)
-{
-	return memcmp(a, b, 16) == 0;
-}
-
 /* Units that a reservation may have. */
 static int64_t line_left(struct batch *b, const struct line *line)
 {
@@ -243,7 +238,7 @@ static enum outcome reserve_decide(struct batch *b, struct op *op)
 	enum outcome out;
 
 	if (op->found)
-		return hash_equal(op->found->lines_hash, op->lines_hash) ? OUTCOME_REPLAYED : ORDER_ID_REUSED;
+		return order_outcome(op);
 	if (op->needs & NEEDS_HOLD && op_is_over_held(op))
 		return TOO_MUCH_HELD;
 	out = replaced_decide(op);
@@ -280,8 +275,8 @@ static enum outcome amended_decide(struct op *op, enum reservation_state state)
 		op->lines[i].fault = false;
 	for (size_t i = 0; i < op->choices_count; i++)
 		op->choices[i].fault = false;
-	if (state != RELEASED && state != EXPIRED && op->choices_count == 0 && lines_stay(op, false))
-		return OUTCOME_REPLAYED;
+	if (op->choices_count == 0 && lines_stay(op, false))
+		return op_repeats(op);
 	if (state != HELD && state != CONFIRMED)
 		return state_outcome(state);
 	if (op->claim && !op->reserve.force)
@@ -327,14 +322,15 @@ static enum outcome split_decide(struct batch *b, struct op *op)
 
 	(void)b;
 	if (op->found)
-		return hash_equal(op->found->lines_hash, op->lines_hash) ? OUTCOME_REPLAYED : ORDER_ID_REUSED;
+		return order_outcome(op);
 	if (!f)
 		return NO_ORDER;
 	state = reservation_reads(f);
 	if (state != CONFIRMED && (state != HELD || op->becomes == SETTLED))
 		return state_outcome(state);
-	if (op->becomes == SETTLED && settled_decide(op, state) != OUTCOME_OK)
-		return settled_decide(op, state);
+	out = op->becomes == SETTLED ? settled_decide(op, state) : OUTCOME_OK;
+	if (out != OUTCOME_OK)
+		return out;
 	for (size_t i = 0; i < op->lines_count; i++) {
 		struct line       *line = &op->lines[i];
 		const struct line *of = stored_line(f, line);

@@ -60,7 +60,7 @@ void lane_answer(struct lane *l, struct op *op, enum outcome outcome)
 	assert(l->parked > 0 || op->busy_since_ms == 0);
 	op->outcome = outcome;
 	l->parked -= op->busy_since_ms != 0;
-	if (outcome == OUTCOME_REPLAYED)
+	if (outcome_is_repeat(outcome))
 		atomic_fetch_add_explicit(&l->shared->metrics.replays, 1, memory_order_relaxed);
 	outbox_put(&l->outbox, op);
 }

@@ -391,7 +391,7 @@ static void batch_answer(struct lane *l, int64_t now)
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
 
-		if (op->writes || op->outcome == OUTCOME_REPLAYED)
+		if (op->writes || outcome_is_repeat(op->outcome))
 			l->recents[(op->id_hash >> 1) % RECENTS] = op->id_hash;
 		if (op->outcome == BUSY)
 			unknown_tell(op);

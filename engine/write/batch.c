@@ -209,3 +209,19 @@ enum outcome movement_outcome(const struct op *op)
 	return memcmp(op->move.found->lines_hash, op->lines_hash, sizeof(op->lines_hash)) == 0 ? OUTCOME_REPLAYED
 	                                                                                       : MOVEMENT_ID_REUSED;
 }
+
+enum outcome op_repeats(const struct op *op)
+{
+	enum reservation_state reads = reservation_reads(op->found);
+
+	if (reads == EXPIRED)
+		return WAS_EXPIRED;
+	return reads == RELEASED && op->becomes != RELEASED ? WAS_RELEASED : OUTCOME_REPLAYED;
+}
+
+enum outcome order_outcome(const struct op *op)
+{
+	bool same = memcmp(op->found->lines_hash, op->lines_hash, sizeof(op->lines_hash)) == 0;
+
+	return same ? op_repeats(op) : ORDER_ID_REUSED;
+}

@@ -125,5 +125,11 @@ void batch_gives(const struct batch *b, struct shares *s); /* of all that write 
 
 /* The outcome of a movement whose id was found: replayed, or used for something else. */
 enum outcome movement_outcome(const struct op *op);
+/* The outcome of an operation on an order that was done before: replayed. But where the order was released or has
+ * expired since, it has no units any more, and the repeat is refused: WAS_RELEASED, WAS_EXPIRED. A split that releases
+ * its part at once is told of its success. */
+enum outcome op_repeats(const struct op *op);
+/* The outcome of an operation that makes an order whose id was found: the same order, or another one. */
+enum outcome order_outcome(const struct op *op);
 
 #endif

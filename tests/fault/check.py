@@ -103,6 +103,8 @@ class Ledger:
             self.open_calls[call, id_] = status
         elif status in (200, 201):
             getattr(self, f'enter_{call}')(entry)
+        elif status == 409 and entry['replayed']:
+            self.enter_ended(entry, code)
         elif status == 409 or code in ('customer_required', 'not_in_order'):
             self.enter_refused(entry, code)
         elif self.purged and code == 'unknown_order':
@@ -111,6 +113,16 @@ class Ledger:
             self.disagree(f'{call} {id_}: answered {status} {code}')
         if status == 503 and not (entry['wait'] or '').isdigit():
             self.disagree(f'{call} {id_}: 503 without Retry-After')
+
+    def enter_ended(self, entry, code):
+        """A repeat of what made an order that is over: it was done, and it is refused."""
+        order = entry['answer'].get('reservation', {})
+        if entry['call'] not in ('reserve', 'split') or code not in ('released', 'expired') or order.get('state') != code:
+            self.disagree(f'{entry["call"]} {entry["id"]}: repeated, and refused with {code}')
+        elif entry['answer'].get('replaced_by') != order.get('replaced_by'):
+            self.disagree(f'{entry["call"]} {entry["id"]}: {order.get("replaced_by")} has replaced it, or not')
+        else:
+            getattr(self, f'enter_{entry["call"]}')({**entry, 'status': 200, 'answer': order})
 
     def enter_reserve(self, entry):
         id_, old = entry['id'], entry['other']

@@ -12,7 +12,7 @@ such call with its id. The journal has one JSON object per line and call:
                       call, a drill was told that units of an order are elsewhere
   other               the order that is split or replaced, or from which units come back; null: none
   status answer       what came back; null: nothing did
-  replayed wait ms    Idempotent-Replayed; Retry-After; how long it took
+  replayed wait ms    Idempotent-Replayed, or `replayed` of a result; Retry-After; how long it took
   may_expire          its hold may expire before the end of the run; where clocks jump, each may
 
 Nothing is judged here but what no fault excuses: check.py makes its own sums from the journal.
@@ -200,7 +200,8 @@ class Client(threading.Thread):
         for (id_, sent), result in zip(asked, results):
             if status == 200 and result['status'] == 503:
                 headers = {**headers, 'Retry-After': '1'}       # a result has none of its own
-            self.enter(call, id_, sent, began, result['status'] if status == 200 else status, result, headers)
+            own = {**headers, 'Idempotent-Replayed': 'true'} if result.get('replayed') else headers
+            self.enter(call, id_, sent, began, result['status'] if status == 200 else status, result, own)
         return [id_ for (id_, _), result in zip(asked, results) if status == 200 and result['status'] < 300]
 
     def many(self, id_):

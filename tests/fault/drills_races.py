@@ -40,7 +40,8 @@ class Ask:
         many = self.answer['results'] if self.status == 200 and 'results' in self.answer else None
         for i, about in enumerate(self.about):
             if many:
-                yield about, many[i]['status'], many[i], {**self.headers, 'Retry-After': '1'}, 'replayed' in many[i]
+                own = {'Idempotent-Replayed': 'true'} if 'replayed' in many[i] else {}
+                yield about, many[i]['status'], many[i], {**self.headers, 'Retry-After': '1', **own}, bool(own)
             else:
                 yield about, self.status, self.answer, self.headers, 'Idempotent-Replayed' in self.headers
 
@@ -70,8 +71,8 @@ def settles(about):
 
 def turn_of(result):
     """When the answer may have become true, among those of its order."""
-    (call, *_), status, answer, *_ = result
-    if status < 300:
+    (call, *_), status, answer, _, again = result
+    if status < 300 or status == 409 and again:
         return 1 if call in ('split', 'kick') else 2
     return 3 if answer.get('code') in LATE else 0
 

@@ -314,7 +314,8 @@ def check_acknowledged(story, journal_path):
     with open(journal_path, encoding='utf-8') as journal:
         for text in journal:
             entry = json.loads(text)
-            call, id_, done = entry['call'], entry['id'], entry['status'] in (200, 201)
+            call, id_, status = entry['call'], entry['id'], entry['status']
+            done = status in (200, 201) or status == 409 and entry['replayed']  # the order has ended since
             order = story.orders.get(id_)
             if call in ('reserve', 'split', 'confirm', 'release', 'extend', 'settle') and done and order is None:
                 yield f'{call} {id_} was acknowledged, and no event tells'

@@ -199,7 +199,8 @@ static bool value_is(const cJSON *value, const char *want)
 	return strcmp(want, cJSON_IsTrue(value) ? "true" : cJSON_IsFalse(value) ? "false" : "null") == 0;
 }
 
-/* KEY=VALUE: a member of the chosen row or of the root, or a line SKU[@LOCATION]=QTY of a reservation or movement. */
+/* KEY=VALUE: a member of the chosen row or of the root, or a line SKU[@LOCATION]=QTY of a reservation or movement. A
+ * refusal may show a reservation, too. */
 static bool judge_balance(struct judge *j, const char *word)
 {
 	const char  *equals = strrchr(word, '=');
@@ -216,6 +217,8 @@ static bool judge_balance(struct judge *j, const char *word)
 		value = member(row_find(member(j->row, "lines"), key), "qty");
 	if (!value)
 		value = member(row_find(member(j->root, "lines"), key), "qty");
+	if (!value)
+		value = member(row_find(member(member(j->root, "reservation"), "lines"), key), "qty");
 	if (!value)
 		return refuse(j, "there is no %s", key);
 	return value_is(value, equals + 1) || refuse(j, "%s is not %s", key, equals + 1);

@@ -64,7 +64,7 @@
  *   short, expired ..   the code of a problem            more, end    next_cursor is a string, is null
  *   available=10        a member, also lines[0].qty=4    expires_at=~60    a time, 60 s from now, give or take 5
  *   field=*             it is there                      !short       it is not there; !~text
- *   A=4 A@paris=4       a line                           lines=2      so many elements
+ *   A=4 A@paris=4       a line, of `reservation`, too    lines=2      so many elements
  *   items=R2,R1         these, by their ids (T7: task 7) set=R1,R2    items in any order
  *   A requested=7       in the row of A: a line of a refusal, of `short`, an item;  @paris available=4   a location
  *   GHOST               after unknown_sku: it is named   Age-Ms:0     a header, or an element of it; * is any

@@ -283,13 +283,34 @@ static bool limits_meet(const cJSON *rows, const struct verdict *v, struct text 
 }
 
 static bool body_meets(const cJSON *root, const struct ask *ask, const struct verdict *v, const struct model *m,
+                       struct text *why);
+
+static bool ended_meets(const cJSON *root, const struct ask *ask, const struct verdict *v, const struct model *m,
+                        struct text *why)
+{
+	const cJSON   *order = member(root, "reservation");
+	struct verdict shown = *v;
+
+	shown.code = NULL;
+	shown.ended = false;
+	if (strcmp(string_of(root, "code"), v->code) != 0 ||
+	    strcmp(string_of(root, "replaced_by"), string_of(order, "replaced_by")) != 0)
+		return differs(why, v->code, root);
+	return body_meets(order, ask, &shown, m, why);
+}
+
+static bool body_meets(const cJSON *root, const struct ask *ask, const struct verdict *v, const struct model *m,
                        struct text *why)
 {
 	const char *rows = v->code ? "lines" : "short";
 	bool        faults = v->wish;
 
+	if (v->ended)
+		return ended_meets(root, ask, v, m, why);
 	EACH_CELL(s, p)
 	faults |= v->fault.named[s][p];
+	if (member(root, "reservation"))
+		return differs(why, "no other order", root);
 	if (strcmp(string_of(root, "code"), v->code ? v->code : "") != 0)
 		return differs(why, v->code ? v->code : "a code", root);
 	if (v->field && strcmp(string_of(root, "field"), v->field) != 0)

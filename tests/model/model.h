@@ -151,6 +151,7 @@ struct verdict {
 	const char         *code;  /* of a refusal; otherwise NULL */
 	const char         *field; /* the field at fault; NULL: any */
 	bool                replayed, reacquired;
+	bool                ended;  /* a repeat whose order is over; the answer shows it under `reservation` */
 	const struct order *order;  /* NULL: the answer shows none */
 	const struct moved *moved;  /* NULL: the answer shows none */
 	struct cells        fault;  /* the rows of a refusal, or of `short`; the first number of each */

@@ -92,7 +92,8 @@ static bool made_equal(const struct ask *a, const struct ask *b)
 	       cells_equal(&a->lines, &b->lines) && wish_equal(&a->wish, &b->wish);
 }
 
-/* The id is there already. */
+/* The id is there already. An order that is over has no units, so its call is no success any more. But a split that
+ * released its part itself is. */
 static bool made_again(const struct order *o, const struct ask *ask, struct verdict *out)
 {
 	if (o->state == ORDER_NONE)
@@ -111,6 +112,9 @@ static bool made_again(const struct order *o, const struct ask *ask, struct verd
 	out->wish_limited = o->wish_limited;
 	out->wish = o->wish_short ? &o->ask.wish : NULL;
 	out->wish_available = o->wish_available;
+	out->ended = o->state == ORDER_EXPIRED || (o->state == ORDER_RELEASED && ask->then != THEN_RELEASED);
+	if (out->ended)
+		refuse(out, 409, order_state_name(o->state));
 	return true;
 }
 

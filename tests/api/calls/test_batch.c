@@ -44,8 +44,8 @@ Test(batch, replays)
 	     " | 422 order_id_reused",
 	     "release  R1                 -> released",
 	     "confirm  R2                 -> confirmed",
-	     "batch    R1 A=4 | R2 A=1    -> 200 released replayed | 200 confirmed replayed",
-	     "batch    R1 A=4 | R2 A=1    -> 200 released replayed | 200 confirmed replayed",
+	     "batch    R1 A=4 | R2 A=1    -> 409 released replayed A=4 order_id=R1 | 200 confirmed replayed",
+	     "batch    R1 A=4 | R2 A=1    -> 409 released replayed A=4 order_id=R1 | 200 confirmed replayed",
 	     "sku      A                  -> available=9 reserved=1");
 }
 

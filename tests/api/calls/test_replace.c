@@ -14,7 +14,8 @@ Test(replace, takes_the_units_along)
 	     "reserve R2 A=5 replaces=R1         -> 200 held replayed",
 	     "reserve R2 A=5                     -> 422 order_id_reused",
 	     "reserve R2 A=5 replaces=R9         -> 422 order_id_reused",
-	     "reserve R1 A=5 B=1                 -> 200 released replayed replaced_by=R2",
+	     "reserve R1 A=5 B=1                 -> 409 released replayed replaced_by=R2 !field A=5 B=1"
+	     " reservation.replaced_by=R2 reservation.state=released",
 	     "release R1                         -> 200 released replayed replaced_by=R2",
 	     "confirm R1                         -> 409 released",
 	     "reserve R3 A=2 B=5 replaces=R2 ttl=600 -> 201 held A=2 B=5 expires_at=~600",
@@ -85,9 +86,8 @@ Test(replace, chains_in_one_call)
 	flow("receipt A +5     -> 201",
 	     "batch R1 A=5 | R2 A=4 replaces=R1 | R3 A=5 replaces=R2 | R4 A=6 replaces=R3 | R5 A=1 replaces=R4"
 	     " -> 201 held | 201 held A=4 | 201 held A=5 | 409 short | 422 unknown_order field=replaces",
-	     "batch R1 A=5 | R2 A=4 replaces=R1 | R3 A=5 replaces=R2 -> 200 released replayed | 200 released "
-	     "replayed | "
-	     "200 held replayed",
+	     "batch R1 A=5 | R2 A=4 replaces=R1 | R3 A=5 replaces=R2 -> 409 released replayed"
+	     " replaced_by=R2 order_id=R1 | 409 released replayed replaced_by=R3 A=4 | 200 held replayed",
 	     "get R2 -> released replaced_by=R3",
 	     "sku A  -> available=0 reserved=5");
 }
@@ -203,7 +203,7 @@ Test(replace, a_confirmed_order)
 	     "sku     A                                -> available=1 reserved=4",
 	     "sku     B                                -> available=5 reserved=0",
 	     "reserve R2 A=4 C=2 confirm=true replaces=R1 -> 200 confirmed replayed confirmed_at=~-20",
-	     "reserve R1 A=5 B=2                       -> 200 released replayed replaced_by=R2",
+	     "reserve R1 A=5 B=2                       -> 409 released replayed replaced_by=R2",
 	     "confirm R1                               -> 409 released",
 	     "reserve R3 A=5 confirm=true replaces=R2  -> 201 confirmed A=5 confirmed_at=~-20",
 	     "events  types=reservation.replaced,reservation.held,reservation.confirmed"

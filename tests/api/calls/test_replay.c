@@ -41,15 +41,91 @@ Test(replay, shows_the_state_of_now)
 	     "confirm  R1                         -> confirmed",
 	     "reserve  R1 A=1                     -> 200 confirmed replayed confirmed_at=*",
 	     "release  R1                         -> released",
-	     "reserve  R1 A=1                     -> 200 released replayed released_at=*",
+	     "reserve  R1 A=1                     -> 409 released replayed reservation.released_at=* A=1 !replaced_by",
 	     "sku      A                          -> available=10 reserved=0",
 	     "reserve  R2 A=1 ttl=60              -> 201 held",
 	     "extend   R2 ttl=600                 -> held",
 	     "reserve  R2 A=1 ttl=60              -> 200 held replayed expires_at=~600",
 	     "tick     601",
-	     "reserve  R2 A=1                     -> 200 expired replayed",
+	     "reserve  R2 A=1                     -> 409 expired replayed reservation.order_id=R2 !lines",
 	     "confirm  R2 reacquire               -> confirmed reacquired",
 	     "reserve  R2 A=1                     -> 200 confirmed replayed !reacquired");
+}
+
+/* A call that made an order is no success any more where the order has no units. */
+Test(replay, of_an_order_that_is_over)
+{
+	flow("serve    --lanes 1",
+	     "receipt  A +20                      -> 201",
+	     "reserve  R1 A=1                     -> 201 held",
+	     "batch    R2 A=30 mode=best_effort reference=x | R3 A=1 ttl=60 -> 201 held A=19 | 409 short",
+	     "release  R1                         -> released",
+	     "release  R2                         -> released",
+	     "reserve  R3 A=1 ttl=60              -> 201 held",
+	     "reserve  R4 A=2 ttl=60 confirm=true -> 201 confirmed",
+	     "release  R4                         -> released",
+	     "reserve  R5 A=1                     -> 201 held",
+	     "work     settle",
+	     "tick     61",
+	     "mark",
+	     "reserve  R1 A=1                     -> 409 released replayed A=1 reservation.state=released"
+	     "                                       status=409 type=/problems/released !field !reservation.short",
+	     "reserve  R1 A=1 confirm=true        -> 409 released replayed",
+	     "reserve  R2 A=30 mode=best_effort reference=x -> 409 released replayed reservation.reference=x"
+	     "                                       reservation.short[0].available=19",
+	     "reserve  R4 A=2 confirm=true        -> 409 released replayed reservation.confirmed_at=*",
+	     "reserve  R1 A=2                     -> 422 order_id_reused",
+	     "batch    R3 A=1 | R1 A=1 | R5 A=1   -> 409 expired replayed order_id=R3 A=1"
+	     "                                    | 409 released replayed reservation.order_id=R1 | 200 held replayed",
+	     "unchanged",
+	     "confirm  R3 reacquire               -> confirmed reacquired",
+	     "reserve  R3 A=1                     -> 200 confirmed replayed",
+	     "work     settle",
+	     "reserve  R3 A=1                     -> 200 settled replayed",
+	     "raw GET /metrics -> holdfast_refusals_total{code=released}=0 holdfast_refusals_total{code=expired}=0"
+	     " holdfast_replays_total=9",
+	     "sku      A                          -> available=18 reserved=1");
+}
+
+/* A split makes an order, too; the one that releases its part at once is told of its success. */
+Test(replay, of_a_split_whose_part_is_over)
+{
+	flow("receipt  A +20                      -> 201",
+	     "reserve  R1 A=10 ttl=60             -> 201 held",
+	     "split    R1 S1 A=1                  -> 201 held",
+	     "split    R1 S2 A=2 then=release     -> 201 released",
+	     "split    R1 S3 A=3 then=confirm     -> 201 confirmed",
+	     "split    R1 S4 A=1                  -> 201 held",
+	     "release  S1                         -> released",
+	     "release  S3                         -> released",
+	     "tick     61",
+	     "mark",
+	     "split    R1 S1 A=1                  -> 409 released replayed A=1",
+	     "split    R1 S2 A=2 then=release     -> 200 released replayed A=2",
+	     "split    R1 S3 A=3 then=confirm     -> 409 released replayed A=3 reservation.order_id=S3",
+	     "split    R1 S4 A=1                  -> 409 expired replayed A=1",
+	     "split    R1 S5 A=1                  -> 409 expired !reservation",
+	     "release  S2                         -> 200 released replayed",
+	     "unchanged");
+}
+
+/* The order that a PUT has changed was released since. */
+Test(replay, of_a_change_of_an_order_that_is_over)
+{
+	flow("receipt  A +20                      -> 201",
+	     "reserve  R1 A=10 ttl=60             -> 201 held",
+	     "amend    R1 A=4                     -> 200 A=4",
+	     "reserve  R2 A=1                     -> 201 held",
+	     "amend    R2 A=2                     -> 200 A=2",
+	     "reserve  R3 A=1 replaces=R2         -> 201 held",
+	     "tick     61",
+	     "mark",
+	     "amend    R1 A=4                     -> 409 expired replayed A=4",
+	     "amend    R1 A=5                     -> 409 expired !reservation",
+	     "amend    R2 A=2 if_version=1        -> 409 released replayed A=2 replaced_by=R3",
+	     "amend    R2 A=1                     -> 409 released !reservation",
+	     "reserve  R1 A=10                    -> 409 expired replayed A=4",
+	     "unchanged");
 }
 
 /* The commonest replay on the day of a sale: the order was held, the stock is gone. */
@@ -64,7 +140,7 @@ Test(replay, sold_out)
 	     "reserve  R1 A=10                    -> 200 held replayed",
 	     "release  R1                         -> released",
 	     "reserve  R2 A=10                    -> 201",
-	     "reserve  R1 A=10                    -> 200 released replayed");
+	     "reserve  R1 A=10                    -> 409 released replayed");
 }
 
 Test(replay, best_effort_is_known_by_what_it_asked)

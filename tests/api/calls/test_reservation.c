@@ -133,7 +133,7 @@ Test(reservation, expires)
 	     "confirm  R1                -> 409 expired",
 	     "release  R1                -> 409 expired",
 	     "extend   R1 ttl=60         -> 409 expired",
-	     "reserve  R1 A=4            -> 200 expired replayed",
+	     "reserve  R1 A=4            -> 409 expired replayed",
 	     "sku      A                 -> available=6 reserved=4 on_hand=10");
 }
 
@@ -152,7 +152,7 @@ Test(reservation, expired_units_are_swept_by_the_job)
 	     "tick     2",
 	     "wait sku A                  -> available=9 reserved=1",
 	     "confirm  R1                 -> 409 expired",
-	     "reserve  R1 A=4 B=1         -> 200 expired replayed",
+	     "reserve  R1 A=4 B=1         -> 409 expired replayed A=4 B=1",
 	     "sku      A                  -> available=9 reserved=1");
 }
 

@@ -206,7 +206,8 @@ Test(split, at_the_last_moment)
 	for (int i = 0; i < 4; i++)
 		flow_steps("race 16*25 split R# P# A=1 || split R# Q# A=2 then=confirm || reserve N# A=6 replaces=R#"
 		           " || confirm R# || release R# || split R# X# A=2 then=release || confirm R# reacquire"
-		           " || split N# O# A=1 -> *x 201 | *x 200 | *x 200 replayed | *x 409 | *x 422 | *x 404");
+		           " || split N# O# A=1"
+		           " -> *x 201 | *x 200 | *x 200 replayed | *x 409 | *x 409 replayed | *x 422 | *x 404");
 	flow_steps("race 16*25 release P# || confirm P# || split P# T# A=1 || release N# || split Q# U# A=1 "
 	"then=release"
 	           " -> *x 200 | *x 200 replayed | *x 201 | *x 409 | *x 422 | *x 404",

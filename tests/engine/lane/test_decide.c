@@ -167,9 +167,35 @@ Test(decide, replay_comes_before_everything)
 	same->found = found(RELEASED, NOW, same);
 	other->found = found(HELD, NOW + 1, same);
 	run(&t);
-	cr_assert_eq(same->outcome, OUTCOME_REPLAYED, "although nothing is left, and whatever became of it");
+	cr_assert_eq(same->outcome, WAS_RELEASED, "although nothing is left");
 	cr_assert_eq(other->outcome, ORDER_ID_REUSED, "although the sku is unknown");
 	table_free(&t);
+}
+
+/* What made an order is a success as long as the order is not over. */
+Test(decide, a_repeat_tells_of_the_state)
+{
+	static const struct {
+		enum reservation_state found, becomes;
+		int64_t                expires_at;
+		enum outcome           outcome;
+	} cases[] = {
+		{HELD, HELD, NOW + 1, OUTCOME_REPLAYED},      {HELD, HELD, NOW, WAS_EXPIRED},
+		{EXPIRED, HELD, NOW - 1, WAS_EXPIRED},        {CONFIRMED, HELD, NOW - 1, OUTCOME_REPLAYED},
+		{BURIED, CONFIRMED, NOW, OUTCOME_REPLAYED},   {SETTLED, HELD, NOW, OUTCOME_REPLAYED},
+		{RELEASED, CONFIRMED, NOW + 1, WAS_RELEASED}, {RELEASED, RELEASED, NOW, OUTCOME_REPLAYED},
+	};
+
+	for (size_t i = 0; i < LENGTH(cases); i++) {
+		struct table t = table_new(9, 0, 0, 0);
+		struct op   *op = add(&t, OP_RESERVE, "R1", "A2");
+
+		op->becomes = cases[i].becomes;
+		op->found = found(cases[i].found, cases[i].expires_at, op);
+		run(&t);
+		cr_expect_eq(op->outcome, cases[i].outcome, "case %zu: %d", i, (int)op->outcome);
+		table_free(&t);
+	}
 }
 
 Test(decide, what_comes_in_may_go_out_in_the_same_batch)

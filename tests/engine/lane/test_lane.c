@@ -262,7 +262,7 @@ Test(lane, answer_is_lost_after_the_commit)
 		cr_expect(proxy_struck(proxy), "%s", steps[i]);
 	}
 	cr_expect(trap_metric(0, "holdfast_unknown_outcomes_total") == LENGTH(steps));
-	flow_steps("reserve  R1 A=1 B=2        -> 200 released replayed",
+	flow_steps("reserve  R1 A=1 B=2        -> 409 released replayed",
 	           "receipt  M1 A +5 B +1      -> 200 replayed",
 	           "count    M2 C=7 expected=1 -> 200 replayed C=6",
 	           "split    R5 S6 A=1 then=release -> 200 released replayed",

@@ -189,7 +189,7 @@ Test(sweep, holds_and_a_replay_in_one_call)
 	           "reserve R2 B=1 ttl=60            -> 201",
 	           "tick    61");
 	flow_step("second --lanes 1 --slot 1"); /* remembers no id, so the replay is met by its key */
-	flow_steps("@2 batch X B=1 | R3 A=5 B=5 | R4 B=5 -> 200 released replayed | 201 held | 201 held",
+	flow_steps("@2 batch X B=1 | R3 A=5 B=5 | R4 B=5 -> 409 released replayed | 201 held | 201 held",
 	           "sku     A                        -> available=0 reserved=5",
 	           "sku     B                        -> available=0 reserved=10");
 	flow_end();

@@ -460,7 +460,7 @@ Test(events_keep, lanes_outlive_their_writers)
 	     "tick 3700",
 	     "wait:16 sql SELECT COUNT(*) > 0 FROM log_writer WHERE ended = 1 -> 1",
 	     "reserve R2 A=1            -> 201",
-	     "reserve R1 A=1            -> 200 replayed expired",
+	     "reserve R1 A=1            -> 409 expired replayed",
 	     "release R2                -> 200");
 }
 
