@@ -16,12 +16,14 @@
 #include "engine/base/hash.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"
+#include "engine/base/memory.h"
 #include "engine/engine.h"
 #include "engine/loop.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { NAME_MAX_BYTES = 40 };
 
@@ -82,6 +84,20 @@ static void row_load(void *arg, const struct delivery_row *row)
 	parts_row(&im->parts, &sent);
 }
 
+static void bytes_read(void *arg, int64_t bytes)
+{
+	(void)arg;
+	bar_set(bytes);
+}
+
+/* Begins the bar of the first reading: the bytes of the file, if it is one. */
+static void bar_of_file(const char *file)
+{
+	struct stat st;
+
+	bar_begin("bytes checked", stat(file, &st) == 0 && S_ISREG(st.st_mode) ? (int64_t)st.st_size : 0);
+}
+
 /* The kind and the time of counts are part of the digest: the same rows with another one are another delivery. So is
  * each count of what is there now. */
 static bool file_digest(struct import *im, EVP_MD_CTX *sha, unsigned char *digest)
@@ -124,7 +140,11 @@ static bool file_check(struct import *im)
 	im->delivery.tells = true;
 	im->delivery.each = row_check;
 	im->delivery.arg = im;
+	im->delivery.read = bytes_read;
+	bar_of_file(im->delivery.file);
 	ok = file_digest(im, sha, digest);
+	bar_end();
+	im->delivery.read = NULL;
 	EVP_MD_CTX_free(sha);
 	im->delivery.sha = NULL;
 	im->delivery.tells = false;
@@ -229,7 +249,9 @@ static bool absent_load(struct import *im, const struct database *database)
 	struct parts  parts = {.file = im->delivery.file,
 	                       .kind = im->delivery.naming.kind,
 	                       .engine = im->parts.engine,
-	                       .loop = im->parts.loop};
+	                       .loop = im->parts.loop,
+	                       .renew = im->parts.renew,
+	                       .renew_arg = im->parts.renew_arg};
 	struct zeros  z = {im, &parts};
 	struct db    *db = database_connect(database);
 	bool          ok = db != NULL;
@@ -245,6 +267,7 @@ static bool absent_load(struct import *im, const struct database *database)
 		say("the database does not say what the list lacks");
 	db_close(db);
 	parts_end(&parts, im->zeroed);
+	im->parts.engine = parts.engine;
 	im->parts.movements += parts.movements;
 	im->parts.refused += parts.refused;
 	parts_fini(&parts);
@@ -290,6 +313,17 @@ static bool import_rows(struct import *im, const struct database *database)
 	return !im->parts.failed && im->parts.refused == 0;
 }
 
+static struct engine *engine_anew(struct source *source)
+{
+	return engine_open(&(struct engine_options){.source = source, .lanes = 1});
+}
+
+static struct engine *engine_renew(void *source, struct engine *old)
+{
+	engine_close(old);
+	return engine_anew(source);
+}
+
 static int import_load(struct import *im)
 {
 	struct database database;
@@ -305,7 +339,9 @@ static int import_load(struct import *im)
 	im->parts.kind = im->delivery.naming.kind;
 	im->parts.name = im->name;
 	im->parts.loop = loop_new();
-	im->parts.engine = engine_open(&(struct engine_options){.source = database.source, .lanes = 1});
+	im->parts.renew = engine_renew;
+	im->parts.renew_arg = database.source;
+	im->parts.engine = engine_anew(database.source);
 	ok = import_rows(im, &database);
 	engine_close(im->parts.engine);
 	loop_free(im->parts.loop);
@@ -385,6 +421,7 @@ int import_run(void)
 	struct import im = {.delivery.file = operand(0)};
 	int           status;
 
+	mem_return_large();
 	if (!im.delivery.file)
 		return say_status(EXIT_USAGE, "import needs a file; try `holdfast import --help`");
 	status = import_options(&im);

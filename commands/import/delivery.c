@@ -354,7 +354,8 @@ bool delivery_read(struct delivery *d)
 	d->numbers = 0;
 	d->passed = (struct passed){0};
 	d->readings++;
-	d->table = (struct table){.file = d->file, .sha = d->sha, .known = name_known, .each = record_came, .arg = d};
+	d->table = (struct table){
+		.file = d->file, .sha = d->sha, .read = d->read, .known = name_known, .each = record_came, .arg = d};
 	ok = table_read(&d->table);
 	if (!d->sums)
 		keys_fini(&d->counted);

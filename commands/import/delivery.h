@@ -40,8 +40,9 @@ struct delivery {
 	/* Is given each row, which lives until it returns. */
 	void (*each)(void *arg, const struct delivery_row *row);
 	void       *arg;
-	EVP_MD_CTX *sha;   /* every byte of the file goes into its digest; NULL: none does */
-	bool        tells; /* messages name what is passed over */
+	EVP_MD_CTX *sha;                        /* every byte of the file goes into its digest; NULL: none does */
+	bool        tells;                      /* messages name what is passed over */
+	void (*read)(void *arg, int64_t bytes); /* is told how far the reading is; NULL: it is not */
 	/* ---- found */
 	int64_t       numbers; /* of rows: the last one's */
 	struct passed passed;

@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* TRIES_MAX: each of them waits for seconds, in the engine. FLYING_KEYS: keys of rows that are remembered before all
- * parts are waited for. */
-enum { TRIES_MAX = 12, PART_ROWS = 1000, FLYING_MAX = 16, PICK_MS = 1000, FLYING_KEYS = 100000 };
+/* SKUS_KEPT: an engine never forgets a sku, and a file may have millions of them. TRIES_MAX: each of them waits for
+ * seconds, in the engine. FLYING_KEYS: keys of rows that are remembered before all parts are waited for. */
+enum { SKUS_KEPT = 100000, TRIES_MAX = 12, PART_ROWS = 1000, FLYING_MAX = 16, PICK_MS = 1000, FLYING_KEYS = 100000 };
 
 struct part {
 	struct parts *parts;
@@ -456,6 +456,10 @@ static void part_send(struct parts *p, struct part *part)
 	if (!p->looks && is_ordered(p))
 		part_wait(part);
 	parts_wait(p, FLYING_MAX - 1);
+	if (catalogue_skus(engine_catalogue(p->engine)) > SKUS_KEPT) {
+		parts_wait(p, 0);
+		p->engine = p->renew(p->renew_arg, p->engine);
+	}
 	p->flying++;
 	if (p->looks)
 		part_put(&p->used, part);

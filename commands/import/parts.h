@@ -27,9 +27,12 @@ struct parts {
 	enum movement_kind kind;
 	struct engine     *engine;
 	struct loop       *loop;
-	bool               looks;    /* the first time */
-	bool               makes;    /* skus that are not there are made */
-	struct forecast   *forecast; /* of rows that are not loaded yet; NULL: nothing is foretold */
+	bool               looks; /* the first time */
+	bool               makes; /* skus that are not there are made */
+	/* Gives an engine whose memory of skus is empty; the old one is closed. */
+	struct engine *(*renew)(void *arg, struct engine *old);
+	void            *renew_arg;
+	struct forecast *forecast; /* of rows that are not loaded yet; NULL: nothing is foretold */
 	/* ---- the outcome */
 	int64_t movements, replayed, refused, rows; /* rows: of movements, and refused */
 	bool    failed;                             /* a fault that is not of a row; a message has said so */
