@@ -40,7 +40,9 @@ const struct command commands[] = {
          "  holdfast import stock.csv --kind count --as-of 2026-11-20T22:00:00Z\n"
          "  holdfast import inventory_export.csv --from shopify --new-skus --dry-run\n"
          "  holdfast import list.csv --columns 'sku=Variant SKU,qty=Available,location=Store'\n"
-         "A count has columns sku, counted and optionally location, expected, as_of; a transfer sku, qty, from, to.\n"
+         "  holdfast import orders.csv --kind reservation\n"
+         "A count has columns sku, counted and optionally location, expected, as_of; a transfer sku, qty, from, to;\n"
+         "open orders order_id, sku, qty and optionally location, customer, state, waits_since, ship_after.\n"
          "Separators are commas, semicolons or tabs; the text is UTF-8 or UTF-16.\n",
          import_run},
 	{"export", EXPORT, "stock|movements|reservations", 1, "prints CSV, on a live service, in little memory",

@@ -9,6 +9,7 @@
 #include "commands/database.h"
 #include "commands/import/bad.h"
 #include "commands/import/forecast.h"
+#include "commands/import/orders.h"
 #include "commands/import/parts.h"
 #include "commands/options.h"
 #include "commands/terminal/bar.h"
@@ -36,6 +37,8 @@ struct import {
 	int64_t         as_of;    /* for counts without a time in their row, ms; 0: now */
 	char            name[48]; /* the first part of every movement_id */
 	struct parts    parts;
+	bool            is_orders; /* the list is of orders, and not of stock */
+	struct orders   orders;
 	int64_t         rows, bad, units;
 	bool            failed; /* the bad rows cannot be written */
 	bool            of_now; /* some rows count what is there now */
@@ -84,6 +87,20 @@ static void row_load(void *arg, const struct delivery_row *row)
 	parts_row(&im->parts, &sent);
 }
 
+static void row_ignore(void *arg, const struct delivery_row *row)
+{
+	(void)arg;
+	(void)row;
+}
+
+static void order_load(void *arg, const struct delivery_row *row)
+{
+	struct import *im = arg;
+
+	if (!row->wrong && !im->orders.failed)
+		orders_row(&im->orders, row);
+}
+
 static void bytes_read(void *arg, int64_t bytes)
 {
 	(void)arg;
@@ -102,7 +119,7 @@ static void bar_of_file(const char *file)
  * each count of what is there now. */
 static bool file_digest(struct import *im, EVP_MD_CTX *sha, unsigned char *digest)
 {
-	const char   *kind = movement_kind_name(im->delivery.naming.kind), *as_of = option_text(OPTION_as_of);
+	const char   *kind = list_word(im->delivery.naming.kind), *as_of = option_text(OPTION_as_of);
 	unsigned char once[16];
 
 	random_bytes(once, sizeof(once));
@@ -122,6 +139,7 @@ static void passed_tell(const struct passed *p)
 	            {p->no_units, "rows without a number of units are passed over"},
 	            {p->at_zero, "rows of 0 units are passed over (--new-skus makes their skus)"},
 	            {p->below, "rows below 0 are taken as 0"},
+	            {p->ended, "rows of orders that have ended are passed over"},
 	            {p->summed, "rows are added to an earlier one for the same sku and location"}};
 
 	for (size_t i = 0; i < LENGTH(told); i++)
@@ -136,6 +154,12 @@ static bool file_check(struct import *im)
 	struct text   hex = {0};
 	bool          ok;
 
+	im->delivery.arg = im;
+	im->delivery.each = row_ignore; /* the first reading of orders finds those with a bad row */
+	if (im->is_orders && !delivery_read(&im->delivery)) {
+		EVP_MD_CTX_free(sha);
+		return false;
+	}
 	im->delivery.sha = sha;
 	im->delivery.tells = true;
 	im->delivery.each = row_check;
@@ -275,6 +299,60 @@ static bool absent_load(struct import *im, const struct database *database)
 	return ok && !parts.failed;
 }
 
+/* ---- orders */
+
+static void orders_report(const struct import *im)
+{
+	const struct orders *o = &im->orders;
+	struct text          out = {0};
+	struct json_writer   w = {.to = &out};
+
+	if (!im->json) {
+		printf("%lld rows, %lld units in %lld orders, %lld of them there before; %lld bad rows left out",
+		       (long long)im->rows, (long long)im->units, (long long)(o->made + o->replayed),
+		       (long long)o->replayed, (long long)im->bad);
+		if (o->refused > 0)
+			printf(", %lld orders refused", (long long)o->refused);
+		printf("\n");
+		return;
+	}
+	json_open_object(&w, NULL);
+	json_put_int(&w, "rows", im->rows);
+	json_put_int(&w, "units", im->units);
+	json_put_int(&w, "orders", o->made + o->replayed);
+	json_put_int(&w, "replayed", o->replayed);
+	json_put_int(&w, "bad", im->bad);
+	json_put_int(&w, "refused", o->refused);
+	json_close_object(&w);
+	printf("%s\n", out.data);
+	text_fini(&out);
+}
+
+static bool import_orders(struct import *im)
+{
+	struct orders *o = &im->orders;
+
+	if (im->dry) {
+		printf("%s: a list of kind reservation, separated by %s, with %s\n%lld rows, %lld units; %lld bad "
+		       "rows\n"
+		       "nothing was loaded\n",
+		       im->delivery.file, table_separators(&im->delivery.table), im->delivery.names.data,
+		       (long long)im->rows, (long long)im->units, (long long)im->bad);
+		return true;
+	}
+	*o = (struct orders){.file = im->delivery.file, .engine = im->parts.engine, .loop = im->parts.loop};
+	im->delivery.each = order_load;
+	bar_begin("rows", im->rows);
+	o->failed |= !delivery_read(&im->delivery);
+	orders_end(o);
+	bar_end();
+	if (!o->failed)
+		orders_report(im);
+	if (im->bad > 0 && !o->failed)
+		say("put the bad rows right, and load the file again: what is there is not made again");
+	return !o->failed && o->refused == 0;
+}
+
 /* ---- the whole */
 
 static void forecast_print(struct import *im)
@@ -342,7 +420,7 @@ static int import_load(struct import *im)
 	im->parts.renew = engine_renew;
 	im->parts.renew_arg = database.source;
 	im->parts.engine = engine_anew(database.source);
-	ok = import_rows(im, &database);
+	ok = im->is_orders ? import_orders(im) : import_rows(im, &database);
 	engine_close(im->parts.engine);
 	loop_free(im->parts.loop);
 	parts_fini(&im->parts);
@@ -395,8 +473,12 @@ static int import_options(struct import *im)
 	for (enum movement_kind k = 0; k < KINDS; k++)
 		if (movement_is(k, LISTED) && strcmp(kind, movement_kind_name(k)) == 0)
 			im->delivery.naming.kind = k;
-	if (!im->delivery.naming.kind)
-		return say_status(EXIT_USAGE, "--kind is receipt, count, adjustment or transfer, not %s", kind);
+	im->is_orders = strcmp(kind, list_word(ORDERS_LIST)) == 0;
+	if (!im->delivery.naming.kind && !im->is_orders)
+		return say_status(EXIT_USAGE, "--kind is receipt, count, adjustment, transfer or reservation, not %s",
+		                  kind);
+	if (im->is_orders && (id || option_given(OPTION_new_skus)))
+		return say_status(EXIT_USAGE, "%s does not go with --kind reservation", id ? "--id" : "--new-skus");
 	if (id && !id_valid(id, strlen(id), NAME_MAX_BYTES))
 		return say_status(EXIT_USAGE, "--id " ID_RULE, (size_t)NAME_MAX_BYTES);
 	if (id && code_is_of_jobs(id))

@@ -11,6 +11,7 @@ enum { OTHERS_MAX = 400 }; /* bytes of names of columns in a message */
 static const struct column {
 	const char *name;
 	unsigned    has, lacks, must;
+	int         of_orders;
 } columns[FIELDS] = {
 #define X(name, ...) {#name, __VA_ARGS__},
 	COLUMNS
@@ -22,14 +23,23 @@ const char *field_name(enum field what)
 	return columns[what].name;
 }
 
+const char *list_word(enum movement_kind kind)
+{
+	return kind == ORDERS_LIST ? "reservation" : movement_kind_name(kind);
+}
+
 bool field_is_of(enum movement_kind kind, enum field what)
 {
+	if (kind == ORDERS_LIST)
+		return columns[what].of_orders != NONE;
 	return movement_is(kind, LISTED) && movement_is(kind, columns[what].has) &&
 	       !movement_is(kind, columns[what].lacks);
 }
 
 bool field_is_needed(enum movement_kind kind, enum field what)
 {
+	if (kind == ORDERS_LIST)
+		return columns[what].of_orders == MUST;
 	return field_is_of(kind, what) && movement_is(kind, columns[what].must);
 }
 
@@ -275,17 +285,14 @@ static bool say_strange(const struct table *t, enum field what)
 	struct text kinds = {0};
 	const char *before = "";
 
-	for (enum movement_kind kind = 0; kind < KINDS; kind++)
+	for (enum movement_kind kind = columns[what].has ? 1 : ORDERS_LIST; kind < KINDS; kind++)
 		if (field_is_of(kind, what)) {
-			text_format(&kinds, "%s%s", before, movement_kind_name(kind));
+			text_format(&kinds, "%s%s", before, list_word(kind));
 			before = " or ";
 		}
-	if (kinds.len > 0)
-		say("%s: the column %s is of a list of another kind: say --kind %s, or give the column another name "
-		    "(--columns %s= passes it over)",
-		    t->file, columns[what].name, kinds.data, columns[what].name);
-	else
-		say("%s: the column %s is of a list of orders, and not of stock", t->file, columns[what].name);
+	say("%s: the column %s is of a list of another kind: say --kind %s, or give the column another name "
+	    "(--columns %s= passes it over)",
+	    t->file, columns[what].name, kinds.data, columns[what].name);
 	text_fini(&kinds);
 	return false;
 }
@@ -365,6 +372,8 @@ static void places_find(struct columns *c, const struct naming *n, const struct 
 /* A column that has the name of a field, and is none of this list: it is of a list of another kind. */
 static bool is_strange(const struct naming *n, enum field what)
 {
+	if (what != FIELD_OTHER && what != FIELD_order_id && !columns[what].has)
+		return false; /* many lists of stock have a state or a customer */
 	return what != FIELD_OTHER && !n->from && !n->names[what] && !field_is_of(n->kind, what);
 }
 

@@ -6,18 +6,24 @@
 #include "commands/import/table.h"
 #include "engine/rows.h"
 
-/* X(column, traits of kinds that have it, of kinds that lack it, of kinds with a first line that must name it) */
-#define COLUMNS                                 \
-	X(sku, LISTED, 0, LISTED)               \
-	X(qty, LISTED, COUNTED, LISTED)         \
-	X(counted, COUNTED, 0, LISTED)          \
-	X(from, HAS_ENDS, 0, LISTED)            \
-	X(to, HAS_ENDS | MAY_LOSE, 0, HAS_ENDS) \
-	X(short, MAY_LOSE, 0, 0)                \
-	X(location, LISTED, HAS_ENDS, 0)        \
-	X(expected, COUNTED, 0, 0)              \
-	X(as_of, COUNTED, 0, 0)                 \
-	X(order_id, 0, 0, 0)
+/* X(column, traits of kinds that have it, of kinds that lack it, of kinds with a first line that must name it, what it
+ * is in a list of orders: NONE, MAY or MUST) */
+enum of_orders { NONE, MAY, MUST };
+#define COLUMNS                                       \
+	X(sku, LISTED, 0, LISTED, MUST)               \
+	X(qty, LISTED, COUNTED, LISTED, MUST)         \
+	X(counted, COUNTED, 0, LISTED, NONE)          \
+	X(from, HAS_ENDS, 0, LISTED, NONE)            \
+	X(to, HAS_ENDS | MAY_LOSE, 0, HAS_ENDS, NONE) \
+	X(short, MAY_LOSE, 0, 0, NONE)                \
+	X(location, LISTED, HAS_ENDS, 0, MAY)         \
+	X(expected, COUNTED, 0, 0, NONE)              \
+	X(as_of, COUNTED, 0, 0, NONE)                 \
+	X(order_id, 0, 0, 0, MUST)                    \
+	X(customer, 0, 0, 0, MAY)                     \
+	X(state, 0, 0, 0, MAY)                        \
+	X(waits_since, 0, 0, 0, MAY)                  \
+	X(ship_after, 0, 0, 0, MAY)
 enum field {
 #define X(name, ...) FIELD_##name,
 	COLUMNS
@@ -53,6 +59,9 @@ struct columns {
 	 */
 	size_t places, places_count;
 };
+/* A list of orders is of no kind of movement. */
+#define ORDERS_LIST ((enum movement_kind)0)
+const char *list_word(enum movement_kind kind); /* "count", "reservation" */
 /* True: lists of the kind may have the field; their first line must name it. */
 bool field_is_of(enum movement_kind kind, enum field what);
 bool field_is_needed(enum movement_kind kind, enum field what);

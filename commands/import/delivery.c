@@ -1,5 +1,6 @@
 /* delivery.c - see delivery.h. */
 #include "commands/import/delivery.h"
+#include "api/calls/reservations.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
@@ -8,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { ORDER_ROWS_MAX = 1000 };
 
 /* A row while it is read. */
 struct reading {
@@ -269,6 +272,100 @@ static bool count_note(struct reading *in)
 	       why_write(in->wrong, sizeof(in->wrong), "it counts a sku and location again (--sum adds them up)");
 }
 
+/* ---- orders */
+
+/* An id, by its own rule. */
+static bool id_take(struct reading *in, enum field what, const char **id)
+{
+	size_t      len;
+	const char *text = field_text(in, what, &len);
+
+	*id = len > 0 || field_is_needed(in->delivery->naming.kind, what) ? text : NULL;
+	return !*id || id_valid(text, len, ID_MAX) ||
+	       why_write(in->wrong, sizeof(in->wrong), "%s " ID_RULE, field_name(what), (size_t)ID_MAX);
+}
+
+/* An order that has ended has no units that are promised. */
+static bool state_take(struct reading *in)
+{
+	size_t      len;
+	const char *text = field_text(in, FIELD_state, &len);
+	int         state = CONFIRMED;
+
+	for (int i = 1; i < STATES && len > 0; i++)
+		if (strcasecmp(text, reservation_state_name((enum reservation_state)i)) == 0)
+			state = i;
+		else if (i + 1 == STATES &&
+		         strcasecmp(text, reservation_state_name((enum reservation_state)state)) != 0)
+			return why_write(in->wrong, sizeof(in->wrong),
+			                 "state must be held or confirmed, or that of an order that has ended");
+	in->row->held = state == HELD;
+	in->passes = !reservation_is_live((enum reservation_state)state);
+	in->delivery->passed.ended += in->passes;
+	return true;
+}
+
+/* The rows of an order stand together: a later one would be another order under its id. */
+static bool together_take(struct reading *in)
+{
+	struct delivery *d = in->delivery;
+	const char      *id = in->row->order_id;
+
+	const char *customer = in->row->customer ? in->row->customer : "";
+
+	d->order_rows = strcmp(d->order_id, id) == 0 ? d->order_rows + 1 : 1;
+	if (d->order_rows > ORDER_ROWS_MAX)
+		return why_write(in->wrong, sizeof(in->wrong), "an order has at most %d rows", ORDER_ROWS_MAX);
+	if (strcmp(d->order_id, id) == 0)
+		return (strcmp(d->customer, customer) == 0 && d->held == in->row->held &&
+		        d->waits_since == in->row->waits_since && d->ship_after == in->row->ship_after) ||
+		       why_write(in->wrong, sizeof(in->wrong),
+		                 "the rows of an order say one customer, state, waits_since and ship_after");
+	strcpy(d->order_id, id);
+	strcpy(d->customer, customer);
+	d->held = in->row->held;
+	d->waits_since = in->row->waits_since;
+	d->ship_after = in->row->ship_after;
+	return keys_add(&d->orders, key_of(id, "")) ||
+	       why_write(in->wrong, sizeof(in->wrong),
+	                 "order_id stood further up: the rows of an order stand together");
+}
+
+static bool order_times_take(struct reading *in)
+{
+	struct delivery_row *row = in->row;
+	int64_t              now_ms = clock_wall_ms();
+
+	if (!time_take(in, FIELD_waits_since, &row->waits_since) || !time_take(in, FIELD_ship_after, &row->ship_after))
+		return false;
+	if (row->waits_since > now_ms + 1000)
+		return why_write(in->wrong, sizeof(in->wrong), "waits_since must have passed");
+	return row->ship_after <= now_ms + SHIP_AFTER_MAX_MS ||
+	       why_write(in->wrong, sizeof(in->wrong), "ship_after must be at most 400 days ahead");
+}
+
+/* One bad row makes all rows of its order bad: a part of an order is none. Those before it are known as such by the
+ * next reading. */
+static bool order_take(struct reading *in)
+{
+	struct delivery     *d = in->delivery;
+	struct delivery_row *row = in->row;
+	uint64_t             key;
+	bool                 ok;
+
+	if (!id_take(in, FIELD_order_id, &row->order_id))
+		return false;
+	key = key_of(row->order_id, "");
+	ok = width_take(in) && sku_take(in) && locations_take(in) &&
+	     int_take(in, FIELD_qty, 1, LINE_UNITS_MAX, &row->qty) && id_take(in, FIELD_customer, &row->customer) &&
+	     order_times_take(in) && state_take(in) && together_take(in);
+	if (!ok)
+		(void)keys_add(&d->bad_orders, key);
+	else if (keys_has(&d->bad_orders, key))
+		return why_write(in->wrong, sizeof(in->wrong), "another row of its order is bad");
+	return ok;
+}
+
 /* Reads a row of the record: the only one, or one of each column of a location. */
 static void row_take(struct delivery *d, const struct record *record, size_t place)
 {
@@ -279,8 +376,9 @@ static void row_take(struct delivery *d, const struct record *record, size_t pla
 	                           .raw_len = record->raw_len};
 	struct reading      in = {.delivery = d, .record = record, .row = &row, .place = place};
 
-	if (!width_take(&in) || !sku_take(&in) || !locations_take(&in) || !units_take(&in) || !loss_take(&in) ||
-	    !count_note(&in))
+	if (d->naming.kind == ORDERS_LIST ? !order_take(&in)
+	                                  : !width_take(&in) || !sku_take(&in) || !locations_take(&in) ||
+	                                            !units_take(&in) || !loss_take(&in) || !count_note(&in))
 		row.wrong = in.wrong;
 	if (!in.passes)
 		d->each(d->arg, &row);
@@ -354,6 +452,8 @@ bool delivery_read(struct delivery *d)
 	d->numbers = 0;
 	d->passed = (struct passed){0};
 	d->readings++;
+	d->order_id[0] = '\0';
+	keys_fini(&d->orders);
 	d->table = (struct table){
 		.file = d->file, .sha = d->sha, .read = d->read, .known = name_known, .each = record_came, .arg = d};
 	ok = table_read(&d->table);
@@ -368,6 +468,8 @@ void delivery_fini(struct delivery *d)
 {
 	places_free(d);
 	keys_fini(&d->counted);
+	keys_fini(&d->orders);
+	keys_fini(&d->bad_orders);
 	text_fini(&d->head);
 	text_fini(&d->names);
 	naming_fini(&d->naming);

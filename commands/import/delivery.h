@@ -22,6 +22,10 @@ struct delivery_row {
 	int64_t     as_of;               /* of a count, ms; 0: none */
 	bool        loses;               /* a count or an adjustment that takes promised units, too .. */
 	const char *waits_at;            /* .. and where orders that lose them wait; NULL: waits_at of the location */
+	/* ---- of an order */
+	const char *order_id, *customer;     /* customer: NULL: none */
+	bool        held;                    /* otherwise it is confirmed */
+	int64_t     waits_since, ship_after; /* ms; 0: none */
 };
 
 /* Rows that are neither loaded nor bad, and rows that are not loaded as they stand. */
@@ -29,6 +33,7 @@ struct passed {
 	int64_t empty;            /* all of their fields are */
 	int64_t no_sku, no_units; /* of a shop system's export: goods without a sku, or without a number of units */
 	int64_t below, at_zero;   /* .. below 0, which is 0; at 0 in a list of what is received */
+	int64_t ended;            /* of orders that are not open any more */
 	int64_t summed;           /* added to an earlier row for the same sku and location */
 };
 
@@ -54,7 +59,13 @@ struct delivery {
 	struct text   *places;  /* the locations that have a column of units each */
 	struct keyset  counted; /* the skus and locations that were counted. With `sums` what was counted in all, n, or
 	                         -1 - n: every second reading turns each from one to the other with its first row */
-	unsigned readings;
+	unsigned      readings;
+	char          order_id[ID_MAX + 1], customer[ID_MAX + 1]; /* of the order under way, by its first row */
+	int           order_rows;                                 /* of it, so far */
+	bool          held;
+	int64_t       waits_since, ship_after;
+	struct keyset orders;     /* those that have had a row */
+	struct keyset bad_orders; /* those that a reading found a bad row of: it is kept for the next reading */
 };
 /* Reads the file from its beginning to its end. With `sums` the first reading gives each row as it stands, and every
  * later one gives the first row of a sku and location with the sum. false: the file cannot be read, is not CSV or has

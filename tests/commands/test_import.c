@@ -54,7 +54,8 @@ static const struct {
 	{"sku,qty,location\nA,1,\" b\"\n", " -> 1 '~line 2: location must be'", ""},
 	{"sku,amount\nA,5\n",
          " -> 1 '~the first line must name the columns sku and qty; separated by commas, it names sku, amount'", ""},
-	{"order_id,sku,qty\nR1,A,5\n", " -> 1 '~the column order_id is of a list of orders'", ""},
+	{"order_id,sku,qty\nR1,A,5\n",
+         " -> 1 '~the column order_id is of a list of another kind: say --kind reservation'", ""},
 	{"sku,qty,location\nA,5,12345678901234567890123456789012345678901234567890123456789012345\n",
          " -> 1 '~line 2: location must be'", ""},
 	{"sku,qty\rA,5\rB,x\rC,1\rD,-2\r", " -> 1 '~line 3: qty' '~line 5: qty' '~2 bad rows'", ""},
@@ -323,7 +324,8 @@ Test(import, kinds)
 Test(import, options)
 {
 	flow_begin();
-	import("sku,qty\nA,5\n", " --kind return -> 64 '~--kind is receipt, count, adjustment or transfer'");
+	import("sku,qty\nA,5\n",
+	       " --kind return -> 64 '~--kind is receipt, count, adjustment, transfer or reservation'");
 	import("sku,qty\nA,5\n", " --as-of 2026-11-20T22:00:00Z -> 64 '~--as-of goes with'");
 	import("sku,counted\nA,5\n", " --kind count --as-of monday -> 64 '~--as-of is a time'");
 	flow_end();
