@@ -37,14 +37,20 @@ const struct command commands[] = {
 	{"import", IMPORT, "FILE.csv", 1,
          "loads stock from a CSV file with columns sku, qty and optionally location, or those of --kind",
          "  holdfast import delivery.csv\n"
-         "  holdfast import delivery.csv --id monday --skip-bad\n"
+         "  holdfast import delivery.csv --id monday --bad bad.csv\n"
          "  holdfast import stock.csv --kind count --as-of 2026-11-20T22:00:00Z\n"
-         "A count has columns sku, counted and optionally location, expected, as_of; a transfer sku, qty, from, to.\n",
+         "  holdfast import inventory_export.csv --from shopify --new-skus --dry-run\n"
+         "  holdfast import list.csv --columns 'sku=Variant SKU,qty=Available,location=Store'\n"
+         "  holdfast import orders.csv --kind reservation\n"
+         "A count has columns sku, counted and optionally location, expected, as_of; a transfer sku, qty, from, to;\n"
+         "open orders order_id, sku, qty and optionally location, customer, state, waits_since, ship_after.\n"
+         "Separators are commas, semicolons or tabs; the text is UTF-8 or UTF-16.\n",
          import_run},
 	{"export", EXPORT, "stock|movements|reservations", 1, "prints CSV, on a live service, in little memory",
          "  holdfast export stock > stock.csv\n"
-         "  holdfast export reservations | gzip > orders.csv.gz\n"
-         "A page is read at a time, so what changes meanwhile may be of two moments.\n",
+         "  holdfast export reservations --raw | gzip > orders.csv.gz\n"
+         "A page is read at a time, so what changes meanwhile may be of two moments. A cell that a spreadsheet would\n"
+         "run as a formula begins with an apostrophe, unless --raw is given.\n",
          export_run},
 	{"audit", AUDIT, "", 0, "checks every invariant; exits with 1 and prints the rows that break one",
          "  holdfast audit\n"

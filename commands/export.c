@@ -1,6 +1,6 @@
 /* export.c - the command `export`. A page of the database is read at a time, and its rows become lines of CSV; rows
  * that differ in nothing but their units are one line. A live service goes on meanwhile: each page is of its own
- * moment. */
+ * moment. Customers give ids and references, so a spreadsheet that opens the lines must find no formula in them. */
 #include "commands/export.h"
 #include "commands/database.h"
 #include "commands/options.h"
@@ -44,12 +44,8 @@ struct table {
 
 /* ---- CSV */
 
-static void field_put(struct text *to, const char *value)
+static void quoted_put(struct text *to, const char *value)
 {
-	if (to->len > 0)
-		text_char(to, ',');
-	if (!value)
-		return;
 	if (!strpbrk(value, ",\"\r\n") && *value != ' ' && (!*value || value[strlen(value) - 1] != ' ')) {
 		text_add(to, value);
 		return;
@@ -61,6 +57,54 @@ static void field_put(struct text *to, const char *value)
 		text_char(to, *value);
 	}
 	text_char(to, '"');
+}
+
+/* True: a spreadsheet may take what begins here as a formula. Some skip spaces and quotes before it; the wide signs are
+ * those of East Asian keyboards. */
+static bool is_formula(const char *at)
+{
+	static const char *const wide[] = {"\xEF\xBC\x9D", "\xEF\xBC\x8B", "\xEF\xBC\x8D",
+	                                   "\xEF\xBC\xA0"}; /* = + - @ */
+
+	if (*at == '\t' || *at == '\r')
+		return true;
+	at += strspn(at, " \"'\n");
+	if (*at && strchr("=+-@", *at))
+		return true;
+	for (size_t i = 0; i < LENGTH(wide); i++)
+		if (strncmp(at, wide[i], strlen(wide[i])) == 0)
+			return true;
+	return false;
+}
+
+/* Appends the text with an apostrophe before each formula: at its begin, and where a program that cuts lines at
+ * semicolons, at tabs or at their ends would begin a cell. */
+static void neutral_put(struct text *to, const char *value)
+{
+	bool begins = true;
+
+	for (; *value; value++) {
+		if (begins && is_formula(value))
+			text_char(to, '\'');
+		text_char(to, *value);
+		begins = strchr(";\t\r\n", *value) != NULL;
+	}
+}
+
+static void field_put(struct text *to, const char *value)
+{
+	struct text neutral = {0};
+
+	if (to->len > 0)
+		text_char(to, ',');
+	if (!value)
+		return;
+	if (!option_given(OPTION_raw) && (is_formula(value) || strpbrk(value, ";\t\r\n"))) {
+		neutral_put(&neutral, value);
+		value = neutral.data;
+	}
+	quoted_put(to, value);
+	text_fini(&neutral);
 }
 
 static void time_put(struct text *to, const char *datetime)

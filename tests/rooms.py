@@ -39,7 +39,7 @@ JOBS = {'jobs', 'jobs/levels', 'jobs/waiting', 'jobs/webhooks'}
 BELOW = {
     'main': {'commands', 'engine', 'engine/base'},
     'commands': {'commands/import', 'commands/terminal', 'api', 'api/calls', 'api/http', 'api/stock', *JOBS, 'schema', *ENGINE},
-    'commands/import': {'commands/terminal', 'api/stock', 'jobs/waiting', 'engine', 'engine/base'},
+    'commands/import': {'commands/terminal', 'api/calls', 'api/stock', 'jobs/waiting', 'engine', 'engine/base'},
     'commands/terminal': {'engine', 'engine/read', 'engine/db', 'engine/base'},
     'api': {'api/calls', 'api/http', 'api/stock', *JOBS, *ENGINE},
     'api/calls': {'api', 'api/http', *JOBS, *ENGINE},

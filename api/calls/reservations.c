@@ -134,6 +134,11 @@ static void refused_write(struct json_writer *w, void *arg)
 	}
 }
 
+void reservation_refusal_write(struct json_writer *w, struct op *op)
+{
+	refused_write(w, op);
+}
+
 static bool is_good(enum outcome outcome)
 {
 	return outcome == OUTCOME_OK || outcome == OUTCOME_REPLAYED;

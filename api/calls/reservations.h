@@ -14,6 +14,9 @@ struct request;
 /* The answer of an operation on one order: the order, or its refusal. */
 void reservation_answer_request(struct request *r);
 
+/* Writes the members that a refusal adds to its code. */
+void reservation_refusal_write(struct json_writer *w, struct op *op);
+
 void post_reservation(struct request *r);
 void post_reservations_batch(struct request *r);
 void post_confirm(struct request *r);

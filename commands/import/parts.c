@@ -1,13 +1,14 @@
 /* parts.c - see parts.h. */
 #include "commands/import/parts.h"
 #include "api/stock/stock_call.h"
-#include "commands/import/received.h"
+#include "commands/import/forecast.h"
 #include "commands/terminal/bar.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/engine.h"
 #include "engine/loop.h"
+#include "engine/new_skus.h"
 #include "jobs/waiting/loss.h"
 
 #include <poll.h>
@@ -15,8 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* FLYING_KEYS: keys of rows that are remembered before all parts are waited for. */
-enum { PART_ROWS = 1000, FLYING_MAX = 16, PICK_MS = 1000, FLYING_KEYS = 100000 };
+/* SKUS_KEPT: an engine never forgets a sku, and a file may have millions of them. TRIES_MAX: each of them waits for
+ * seconds, in the engine. FLYING_KEYS: keys of rows that are remembered before all parts are waited for. */
+enum { SKUS_KEPT = 100000, TRIES_MAX = 12, PART_ROWS = 1000, FLYING_MAX = 16, PICK_MS = 1000, FLYING_KEYS = 100000 };
 
 struct part {
 	struct parts *parts;
@@ -25,6 +27,7 @@ struct part {
 	size_t        count, total;    /* rows that are left; rows at first */
 	int64_t       first, last;     /* lines of the file on which its rows begin; 0: it has none */
 	unsigned      wave;            /* of the movement under way */
+	unsigned      tries;           /* operations that came back because the database was busy or away */
 	struct keyset waves;           /* by sku and location: the next wave */
 	/* ---- while orders are picked that lose units by the movement */
 	struct op       *losing; /* the movement to try again; NULL: none */
@@ -220,6 +223,8 @@ static void part_done(void *arg, struct op *op)
 		part->more = true;
 		part_put(&part->parts->losing, part);
 		return;
+	} else if (outcome_class(op->outcome) == UNAVAILABLE && ++part->tries < TRIES_MAX) {
+		part_again(part); /* under the same id: what became of it does not matter */
 	} else if ((refused = faults_mark(part, op)) > 0) {
 		part->parts->refused += (int64_t)refused;
 		part_again(part);
@@ -239,7 +244,70 @@ static void part_seen(struct part *part)
 		p->seen[p->seen_count++] = (struct seen){0};
 	}
 	p->seen[part->number - 1] = (struct seen){part->attempt - 1, rows_waiting(part, ALL_WAVES) == 0};
-	part_free(part);
+	if (p->forecast && part->count > 0)
+		part_put(&p->foretold, part);
+	else
+		part_free(part);
+}
+
+static void forecast_done(void *arg, struct op *op)
+{
+	struct part  *part = arg;
+	struct parts *p = part->parts;
+
+	if (op->outcome != OUTCOME_OK) {
+		part_fail(part, op, op->outcome);
+	} else {
+		forecast_take(p->forecast, engine_catalogue(p->engine), part->rows, part->count, op);
+		part_free(part);
+	}
+	op_free(op);
+}
+
+/* ---- new skus */
+
+/* A part that has its skus goes on: nothing of it was seen, some of it, or all. */
+static void part_ready(struct part *part)
+{
+	struct parts      *p = part->parts;
+	const struct seen *seen = part->number <= p->seen_count ? &p->seen[part->number - 1] : NULL;
+
+	if (seen && seen->whole) {
+		p->movements += seen->movements;
+		p->replayed += seen->movements;
+		part_free(part);
+	} else if (seen && seen->movements > 0) {
+		part_put(&p->used, part);
+	} else {
+		part_again(part);
+	}
+}
+
+static enum db_result make_run(struct db *db, struct catalogue *c, void *arg)
+{
+	struct part *part = arg;
+	const char  *skus[PART_ROWS];
+
+	for (size_t i = 0; i < part->count; i++)
+		skus[i] = part->rows[i].sku;
+	return new_skus_make(db, c, skus, part->count);
+}
+
+static void made_done(void *arg, struct op *op)
+{
+	if (op->outcome == OUTCOME_OK)
+		part_ready(arg);
+	else
+		part_fail(arg, op, op->outcome);
+	op_free(op);
+}
+
+static void part_make(struct part *part)
+{
+	struct op *op = op_new(OP_RUN, 0, 0);
+
+	op->job = (struct job){.run = make_run, .arg = part};
+	part_start(part, op, made_done);
 }
 
 /* The id was used already, or may have been: rows that stand in its movement leave the part, and the rest is looked for
@@ -316,23 +384,32 @@ static struct part *part_take(struct part **list)
 	return part;
 }
 
+/* Starts a part that waits for its next operation. False: none does. */
+static bool part_next(struct parts *p)
+{
+	struct part *part;
+
+	if ((part = part_take(&p->again)))
+		part_start(part, part_movement(part), part_done);
+	else if ((part = part_take(&p->used)))
+		part_start(part, op_new(OP_GET_MOVEMENT, 0, 0), found_done);
+	else if ((part = part_take(&p->foretold)))
+		part_start(part, forecast_ask(part->rows, part->count), forecast_done);
+	else if ((part = part_take(&p->losing)))
+		part_lose(part);
+	return part != NULL;
+}
+
 /* Waits until `most` parts are under way. */
 static void parts_wait(struct parts *p, int most)
 {
 	struct pollfd ready = {loop_fd(p->loop), POLLIN, 0};
-	struct part  *part;
 
 	while (p->flying > most) {
-		if ((part = part_take(&p->again))) {
-			part_start(part, part_movement(part), part_done);
-		} else if ((part = part_take(&p->used))) {
-			part_start(part, op_new(OP_GET_MOVEMENT, 0, 0), found_done);
-		} else if ((part = part_take(&p->losing))) {
-			part_lose(part);
-		} else {
-			poll(&ready, 1, 1000);
-			loop_run(p->loop);
-		}
+		if (part_next(p))
+			continue;
+		poll(&ready, 1, 1000);
+		loop_run(p->loop);
 	}
 }
 
@@ -371,8 +448,6 @@ static void part_wait(struct part *part)
 
 static void part_send(struct parts *p, struct part *part)
 {
-	const struct seen *seen = !p->looks && part->number <= p->seen_count ? &p->seen[part->number - 1] : NULL;
-
 	if (p->failed) {
 		keys_fini(&part->waves);
 		free(part);
@@ -381,16 +456,19 @@ static void part_send(struct parts *p, struct part *part)
 	if (!p->looks && is_ordered(p))
 		part_wait(part);
 	parts_wait(p, FLYING_MAX - 1);
-	p->flying++;
-	if (seen && seen->whole) {
-		p->movements += seen->movements;
-		p->replayed += seen->movements;
-		part_free(part);
-	} else if (p->looks || (seen && seen->movements > 0)) {
-		part_start(part, op_new(OP_GET_MOVEMENT, 0, 0), found_done);
-	} else {
-		part_start(part, part_movement(part), part_done);
+	if (catalogue_skus(engine_catalogue(p->engine)) > SKUS_KEPT) {
+		parts_wait(p, 0);
+		p->engine = p->renew(p->renew_arg, p->engine);
 	}
+	p->flying++;
+	if (p->looks)
+		part_put(&p->used, part);
+	else if (p->makes)
+		part_make(part);
+	else
+		part_ready(part);
+	while (part_next(p))
+		;
 }
 
 static struct part *part_new(struct parts *p, unsigned number)
@@ -420,6 +498,7 @@ static void row_keep(struct part *part, const struct delivery_row *said)
 
 	assert(part->count <= PART_ROWS);
 	row->said = *said;
+	row->is = movement_is(part->parts->kind, COUNTED) || said->qty != 0 ? WAITS : EMPTY;
 	strcpy(row->sku, said->sku);
 	strcpy(row->location, said->location ? said->location : "");
 	strcpy(row->to, said->to ? said->to : "");

@@ -28,6 +28,11 @@ struct parts {
 	struct engine     *engine;
 	struct loop       *loop;
 	bool               looks; /* the first time */
+	bool               makes; /* skus that are not there are made */
+	/* Gives an engine whose memory of skus is empty; the old one is closed. */
+	struct engine *(*renew)(void *arg, struct engine *old);
+	void            *renew_arg;
+	struct forecast *forecast; /* of rows that are not loaded yet; NULL: nothing is foretold */
 	/* ---- the outcome */
 	int64_t movements, replayed, refused, rows; /* rows: of movements, and refused */
 	bool    failed;                             /* a fault that is not of a row; a message has said so */
@@ -38,7 +43,8 @@ struct parts {
 	int           flying;       /* parts sent and not answered */
 	struct part  *open;         /* takes rows */
 	struct part  *again, *used; /* parts to be sent once more; parts with an id that was used already .. */
-	struct part  *losing;       /* .. and parts with a movement that takes promised units */
+	struct part  *losing;       /* .. parts with a movement that takes promised units .. */
+	struct part  *foretold;     /* .. and parts with rows to be looked at */
 	struct keyset flying_keys;  /* of rows that apply in the order of the file */
 };
 

@@ -10,8 +10,8 @@
 
 struct op;
 
-/* A row waits for its movement, stands in one, or was refused. */
-enum row_is { WAITS, FOUND, REFUSED };
+/* A row waits for its movement, stands in one, was refused, or has no units, so that it only makes its sku. */
+enum row_is { WAITS, FOUND, REFUSED, EMPTY };
 
 struct row {
 	struct delivery_row said; /* its texts point to the arrays below */

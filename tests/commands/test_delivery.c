@@ -34,7 +34,7 @@ static void row_write(void *arg, const struct delivery_row *row)
 static bool read_file(const char *file, enum movement_kind                                  kind,
                       void (*each)(void *arg, const struct delivery_row *row), struct text *rows)
 {
-	struct delivery d = {.file = file, .kind = kind, .each = each, .arg = rows};
+	struct delivery d = {.file = file, .naming.kind = kind, .each = each, .arg = rows};
 
 	return delivery_read(&d);
 }

@@ -1,5 +1,10 @@
 /* test_export.c - the command export: lines of CSV, page by page. */
+#include "tests/kit/program.h"
 #include "tests/lang/flow.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 Test(export, stock)
 {
@@ -53,5 +58,58 @@ Test(export, page_by_page)
 	           " ~T599,main,stock,1,0,1",
 	           "run export reservations    -> 0 ~R0,held ~R42,held ~R599,held",
 	           "run export movements       -> 0 ~S0,main,1,, ~T599,main,1,,");
+	flow_end();
+}
+
+/* What the command prints, line after line. */
+static void prints(const char *command, const char *const *lines)
+{
+	struct text said = {0};
+	char        log[320];
+
+	snprintf(log, sizeof(log), "%s/%s.out", scratch_dir(), flow_scratch()->name);
+	(void)unlink(log);
+	cr_expect(program_run(log, flow_scratch()->url, command) == 0);
+	program_log_all(log, &said);
+	for (; *lines; lines++)
+		cr_expect(strstr(said.data, *lines), "%s has no line %s: %s", command, *lines, said.data);
+	text_fini(&said);
+}
+
+/* A cell that a spreadsheet would run begins with an apostrophe, wherever a program may see a cell begin. */
+Test(export, formulas)
+{
+	static const char *const        stock[] = {"\n'-A,main,stock,1,1,2\n",
+	                                           "\nA-B,main,stock,1,0,1\n",
+	                                           "\n'=HYPERLINK(1),main,",
+	                                           "\n\"a,=b\",main,",
+	                                           "\na;'=b,main,",
+	                                           "\n'\xEF\xBC\x9Dx,main,",
+	                                           "\n\"'\"\"=q\",main,",
+	                                           "\n'@x,main,",
+	                                           NULL},
+				 *const raw[] = {"\n-A,main,", "\n=HYPERLINK(1),main,", "\na;=b,main,", "\n@x,main,",
+	                                         NULL},
+				 *const movements[] = {"\n'=M1,receipt,", ",'+cmd,'@SUM,A-B,main,1,,\n",
+	                                               ",'-A,main,-1,,\n", NULL},
+				 *const raw_movements[] = {"\n=M1,receipt,", ",+cmd,@SUM,A-B,main,1,,\n", NULL},
+				 *const orders[] = {"\n'+R1,held,", ",'-2+3,'-A,main,1\n", NULL},
+				 *const raw_orders[] = {"\n+R1,held,", ",-2+3,-A,main,1\n", NULL};
+
+	flow_begin();
+	flow_steps("raw POST /v1/movements {'movement_id':'=M1','kind':'receipt','reason':'+cmd','reference':'@SUM',"
+	           "'lines':[{'sku':'=HYPERLINK(1)','qty':5},{'sku':'-A','qty':3},{'sku':'A-B','qty':1},"
+	           "{'sku':'\xEF\xBC\x9Dx','qty':1},"
+	           "{'sku':'a;=b','qty':1},{'sku':'a,=b','qty':1},{'sku':'\\u0022=q','qty':1},"
+	           "{'sku':'@x','qty':1}]} -> 201",
+	           "raw POST /v1/reservations {'order_id':'+R1','customer':'-2+3','lines':[{'sku':'-A','qty':1}]}"
+	           " -> 201",
+	           "adjust -A -1 -> 201");
+	prints("export stock", stock);
+	prints("export stock --raw", raw);
+	prints("export movements", movements);
+	prints("export movements --raw", raw_movements);
+	prints("export reservations", orders);
+	prints("export reservations --raw", raw_orders);
 	flow_end();
 }

@@ -46,7 +46,7 @@ static const struct {
 	{"sku,qty\nA,5,\n", " -> 1 '~line 2: it has more fields than the first line'", ""},
 	{"sku,qty,location\nA,5\nB,7,paris\n",
          " -> 1 '~line 2: it has fewer fields than the first line' '~1 bad rows: nothing'", ""},
-	{"sku,qty\nA\nB,0\nC,-1\nD,1.0\nE,x\nF,1000000000001\n,5\n\"A \",5\nOK,1\n",
+	{"sku,qty\nA\nB,0\nC,-1\nD,1.5\nE,x\nF,1000000000001\n,5\n\"A \",5\nOK,1\n",
          " -> 1 '~line 2: it has fewer fields' '~line 3: qty' '~line 4: qty' '~line 5: qty' '~line 6: qty' '~line 7: "
          "qty'"
          " '~line 8: sku' '~line 9: sku' '~8 bad rows: nothing was loaded'",
@@ -54,7 +54,8 @@ static const struct {
 	{"sku,qty,location\nA,1,\" b\"\n", " -> 1 '~line 2: location must be'", ""},
 	{"sku,amount\nA,5\n",
          " -> 1 '~the first line must name the columns sku and qty; separated by commas, it names sku, amount'", ""},
-	{"order_id,sku,qty\nR1,A,5\n", " -> 1 '~the column order_id is of a list of orders'", ""},
+	{"order_id,sku,qty\nR1,A,5\n",
+         " -> 1 '~the column order_id is of a list of another kind: say --kind reservation'", ""},
 	{"sku,qty,location\nA,5,12345678901234567890123456789012345678901234567890123456789012345\n",
          " -> 1 '~line 2: location must be'", ""},
 	{"sku,qty\rA,5\rB,x\rC,1\rD,-2\r", " -> 1 '~line 3: qty' '~line 5: qty' '~2 bad rows'", ""},
@@ -263,7 +264,7 @@ static const struct {
 	{"sku,qty,expected\nA,-1,-5\nB,1,x\n",
          " --kind adjustment -> 1 '~line 2: expected must' '~line 3: expected must' '~2 bad rows'",
          "A,main,5 A,paris,5 B,main,7"},
-	{"sku,counted\nA,-1\nB,9000000000000001\nB,\nB,x\nB,1.0\n",
+	{"sku,counted\nA,-1\nB,9000000000000001\nB,\nB,x\nB,1.5\n",
          " --kind count -> 1 '~line 2: counted must'"
          " '~line 3: counted' '~line 4: counted' '~line 5: counted' '~line 6: counted' '~5 bad rows'",
          "A,main,5 A,paris,5 B,main,7"},
@@ -330,7 +331,8 @@ Test(import, kinds)
 Test(import, options)
 {
 	flow_begin();
-	import("sku,qty\nA,5\n", " --kind return -> 64 '~--kind is receipt, count, adjustment or transfer'");
+	import("sku,qty\nA,5\n",
+	       " --kind return -> 64 '~--kind is receipt, count, adjustment, transfer or reservation'");
 	import("sku,qty\nA,5\n", " --as-of 2026-11-20T22:00:00Z -> 64 '~--as-of goes with'");
 	import("sku,counted\nA,5\n", " --kind count --as-of monday -> 64 '~--as-of is a time'");
 	flow_end();

@@ -453,7 +453,7 @@ Test(options, one_text_for_one_rule)
 	           " 'detail=must be one of: held, confirmed, settled, released, expired, buried'",
 	           "raw POST /v1/reservations {'order_id':'R','lines':[{'sku':'A','qty':1}],'mode':'all'}"
 	           " -> 400 field=mode 'detail=must be one of: all_or_nothing, best_effort'");
-	file_write(csv, sizeof(csv), "csv", "sku,qty,location\n\" a\",1,\nA,1,..\nA,1.0,\nA,1000000000001,\n");
+	file_write(csv, sizeof(csv), "csv", "sku,qty,location\n\" a\",1,\nA,1,..\nA,1.5,\nA,1000000000001,\n");
 	flow_step("run import %s -> 1 '~line 2: sku %s' '~line 3: location %s' '~line 4: qty %s' '~line 5: qty %s'",
 	          csv, CODE(128), CODE(64), INTEGER(1, 1000000000000), INTEGER(1, 1000000000000));
 	flow_step("run import %s --id 'a ' -> 64 '~--id %s'", csv, ID(40));

@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	for (size_t i = 0; i < LENGTH(kinds); i++) {
 		struct pass     first = {0}, second = {0};
-		struct delivery d = {.file = file, .kind = kinds[i], .each = row_check, .arg = &first};
+		struct delivery d = {.file = file, .naming.kind = kinds[i], .each = row_check, .arg = &first};
 		bool            ok = delivery_read(&d);
 
 		d.arg = &second;
