@@ -283,7 +283,7 @@ class Contract:
             value.pop('from', None)             # the two do not go together
         if operation.name == 'putThreshold' and 'location' in value and self.chance.random() < .3:
             value['location'] = 'attic'         # of a kind that has no threshold
-        if value.get('until'):                  # it lies ahead
+        if value.get('until'):                  # the time lies ahead
             value['until'] = time.strftime('%FT%TZ', time.gmtime(time.time() + 3600))
         value.pop('cursor', None)               # only one that an answer gave is right
         if value.get('kind') == 'return' and 'order_id' in value and self.chance.random() < .9:
