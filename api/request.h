@@ -102,7 +102,7 @@ void requests_close(struct requests *all);
 void requests_fini(struct requests *all); /* call after loop_free */
 
 /* ---- reading. false: already answered. */
-const char *request_header(const struct request *r, enum header header); /* NULL: no such header */
+const char *request_header(const struct request *r, enum header header); /* NULL: the header is missing */
 bool        read_body(struct request *r, struct json_reader *in, struct json_fault *fault) MUST_CHECK;
 /* Ends the reading of the body; 400, naming the field, where something is left or wrong. */
 bool read_end(struct request *r, struct json_reader *in, struct json_fault *fault) MUST_CHECK;

@@ -33,7 +33,7 @@ bool engine_start(struct engine *e, struct op *op, struct loop *loop, void (*don
 bool engine_start_batch(struct engine *e, struct op *first, size_t count, struct loop *loop,
                         void (*done)(void *arg, struct op *op), void *arg) MUST_CHECK;
 /* Hands each op of the list `first` to the lane of its own id: the ops of one lane at once, all or none, in their
- * order. Returns the ops of the lanes whose queues are full, linked by `next`: they are still the caller's. */
+ * order. Returns the ops of the lanes with full queues, linked by `next`: they are still the caller's. */
 struct op *engine_start_each(struct engine *e, struct op *first, struct loop *loop,
                              void (*done)(void *arg, struct op *op), void *arg) MUST_CHECK;
 /* Begins all operations handed over, as one batch where they fit. Call it before a loop waits. Any thread. */

@@ -54,8 +54,8 @@ due_at <= UTC_TIMESTAMP(3)
 (reservation_id, changed, attempts) IN ((0, 0, 0), {rows})
 
 -- piece: is_had_as_read
--- With {claimed} 0: rows that no task had when they were read. A claim of an order whose attempts are at the end of
--- their column moves nothing of as_read.
+-- With {claimed} 0: rows that no task had when they were read. A claim of an order with attempts at the end of their
+-- column moves nothing of as_read.
 ({claimed} = 1 OR NOT {is_claimed})
 
 -- piece: version_stays

@@ -117,7 +117,7 @@ static const struct column movement_columns[] = {
 
 /* The differences between reservations and movements. */
 struct shape {
-	const struct column *columns;      /* those of a line follow in the row */
+	const struct column *columns;      /* the columns of a line follow in the row */
 	unsigned             count;        /* of them */
 	size_t               size;         /* of the record without its lines */
 	size_t               lines_count;  /* where the number of its lines stands */

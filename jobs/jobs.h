@@ -9,7 +9,7 @@
 #define JOBS_NONE     "none"
 
 struct jobs;
-/* A list such as "expire,settle,reap,deliver"; empty: JOBS_STANDARD; or JOBS_NONE alone. */
+/* A list like "expire,settle,reap,deliver"; empty: JOBS_STANDARD; or JOBS_NONE alone. */
 bool jobs_list_valid(const char *list);
 /* True: the valid list names the job that settles confirmed orders. */
 bool jobs_list_settles(const char *list);

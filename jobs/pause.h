@@ -12,7 +12,7 @@
 
 enum job_name { NO_JOB_NAME, JOB_SETTLE, JOB_EXPIRE, JOB_DELIVER, JOB_NAMES };
 const char   *job_word(enum job_name j);
-enum job_name job_find(const char *word); /* NO_JOB_NAME: there is no such job */
+enum job_name job_find(const char *word); /* NO_JOB_NAME: the job is unknown */
 
 enum { JOB_WORKERS_MAX = 100 };
 struct job_state {

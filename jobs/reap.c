@@ -105,7 +105,7 @@ static enum db_result reap_all(struct reap *r, enum statement name, struct fill 
 
 /* ---- clocks */
 
-/* Skips rows that are locked: no other reaper can free such a task, either. */
+/* Skips rows that are locked: no other reaper can free a locked task, either. */
 static enum db_result leases_prolong(struct reap *r)
 {
 	enum db_result result = db_ask(

@@ -19,7 +19,7 @@ bool stop_wait(struct stop *s, int64_t ms); /* pauses; true: the caller must sto
  * returned stop, which lasts as long as the process; the second one calls at_once (or NULL) on a thread of its own and
  * ends the process. */
 struct stop *stop_on_signals(void (*at_once)(void));
-/* True: stop_on_signals was called, and such a signal has come. */
+/* True: stop_on_signals was called, and one of its signals has come. */
 bool stop_was_signalled(void);
 
 #endif

@@ -29,7 +29,7 @@ enum task_state {
 	TASK_STATES
 };
 const char            *task_kind_name(enum task_kind k);
-enum task_kind         task_kind_find(const char *word); /* TASK_NO_KIND: no such kind */
+enum task_kind         task_kind_find(const char *word); /* TASK_NO_KIND: the kind is unknown */
 enum reservation_state task_kind_from(enum task_kind k); /* the state of reservations that a task of the kind claims */
 enum statement         task_kind_complete(enum task_kind k); /* the statement that completes orders of the kind */
 const char            *task_state_name(enum task_state s);
@@ -65,7 +65,7 @@ struct report {
 /* The outcome of a complete, fail, return or heartbeat. All but `by` are 0 before the call. */
 struct task_answer {
 	uint32_t    by;         /* asked: the key that calls; 0: none */
-	struct task task;       /* the task as first read; task_id 0: no such task */
+	struct task task;       /* the task as first read; task_id 0: there is none */
 	bool        lease_lost; /* the task is not open: nothing was changed */
 	int64_t     completed, retried, buried, lost;
 	int64_t     refused;             /* lost orders that failed because the database refused to complete them */
@@ -75,7 +75,7 @@ struct task_answer {
 void task_answer_fini(struct task_answer *a); /* `by` stays */
 void task_lost_add(struct task_answer *a, const char *order_id);
 
-/* Reads a task. task->task_id 0: no such task. */
+/* Reads a task. task->task_id 0: there is none. */
 enum db_result task_read(struct db *db, uint64_t task_id, struct task *task) MUST_CHECK;
 /* Up to `max` tasks, by a statement that selects what TASK_READ does. */
 enum db_result task_page(struct db *db, enum statement name, const struct fill *fill, struct task *list, size_t max,

@@ -152,7 +152,7 @@ static bool turn_take(struct db *db)
 	return false;
 }
 
-/* False: likewise. */
+/* False: another migration has the turn, or the database is away. */
 static bool turn_keep(struct db *db)
 {
 	enum db_result result;

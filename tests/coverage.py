@@ -79,7 +79,7 @@ def main():
     build = given.build.resolve()
     ran, known = {}, set()
     for suite in suites_of(build / 'test'):
-        if suite == 'documents':     # it makes the program again, without counters
+        if suite == 'documents':     # this suite makes the program again, without counters
             continue
         ran[suite], more = pieces_of(build, suite, given.jobs)
         known |= more

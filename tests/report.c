@@ -42,7 +42,7 @@ static void record_write(struct text *record)
 		ssize_t n = write(pipe_fd, at, record->len - (size_t)(at - record->data));
 
 		if (n <= 0)
-			_exit(EXIT_FAILURE); /* nobody reads any more */
+			_exit(EXIT_FAILURE); /* the reader has gone */
 		at += n;
 	}
 	text_fini(record);
@@ -92,7 +92,7 @@ static void reason_write(const struct criterion_test_stats *t, struct text *to)
 		text_format(to, "%s", t->message ? t->message : "no reason given");
 }
 
-/* What a test says may have any bytes. */
+/* The text of a test may have any bytes. */
 static void marks_remove(char *text)
 {
 	for (; *text; text++)

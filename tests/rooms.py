@@ -68,7 +68,7 @@ def room_of(file):
 
 
 def file_of(path):
-    """What a node of the drawing is called: NAME.c with NAME.h is NAME, a list or statements have their own."""
+    """The name of a node of the drawing: NAME.c with NAME.h is NAME, a list or statements have their own."""
     return re.sub(r'\.[ch]$', '', path)
 
 
@@ -261,7 +261,7 @@ def judge(sources, objects, tested):
 
 
 def symbols_of(path):
-    """What an object defines for others, and what it wants of them."""
+    """The symbols that an object defines for others, and those that it wants of them."""
     said = subprocess.run(['nm', '--extern-only', '--format=posix', path], check=True, capture_output=True, text=True)
     names = [line.split()[:2] for line in said.stdout.splitlines() if ' ' in line]
     return ({name for name, kind in names if kind not in 'Uwv'}, {name for name, kind in names if kind in 'Uwv'})

@@ -196,7 +196,7 @@ static int tcp_bind(struct listening *at, bool keyed, char *why, size_t why_size
 
 /* ---- several */
 
-/* True: the address is every address of the machine. Such an address of IPv6 takes the port of IPv4, too. */
+/* True: the address is every address of the machine. The one of IPv6 takes the port of IPv4, too. */
 static bool is_any(const struct listening *at)
 {
 	if (at->tcp.ss_family == AF_INET)

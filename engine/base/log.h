@@ -22,7 +22,7 @@ void log_never_wait(void);
 /* Writes as many of these lines as are taken without waiting. Returns the number of bytes written; where it is less
  * than `len`, errno is EAGAIN or says what failed. */
 size_t log_write(int fd, const char *bytes, size_t len);
-/* What each line on stderr begins with: a bar is wiped away. For bar.c alone. */
+/* Each line on stderr begins with this text: a bar is wiped away. For bar.c alone. */
 extern const char *log_wipes;
 /* One clear line to a person at a terminal, on stderr: "holdfast: ...". For commands. */
 void say(const char *format, ...) PRINTF(1, 2);

@@ -33,7 +33,7 @@ struct db {
 	unsigned            silence_s;
 	/* The statements that were sent and not answered yet, the oldest first; NULL: plain text. */
 	const struct prepared_statement *sent[DB_AHEAD];
-	size_t                           sent_rows[DB_AHEAD]; /* that went by prepared_send_some; 0: all at once */
+	size_t                           sent_rows[DB_AHEAD]; /* rows that went by prepared_send_some; 0: all at once */
 	unsigned                         sent_columns[DB_AHEAD];
 	size_t                           sent_count;
 	unsigned         causal;  /* a bit for each of them, from the oldest: on a cluster it waits for other nodes */

@@ -60,8 +60,8 @@ void db_stream(struct db *db);
  * never seen. After any other result than DB_OK db_error says why, and the rows of the sets before are void. An error
  * after a whole result set is DB_UNKNOWN whatever its code: a compound gives rows after its COMMIT. */
 enum { DB_ANY_COLUMNS = UINT_MAX };
-/* An answer whose rows have another number of columns is none (db_other), and so is one without rows to a statement
- * that has some: what an `each` reads and writes rests on that number, and the server is not believed. */
+/* An answer with rows of another number of columns is none (db_other), and so is one without rows to a statement that
+ * has some: what an `each` reads and writes rests on that number, and the server is not believed. */
 enum db_result db_query(struct db *db, const char *sql, unsigned columns,
                         void (*each)(void *arg, const struct db_row *row), void *arg) MUST_CHECK;
 /* The same with rows of any number of columns: for callers that look at no row, or at db_row.columns. */
@@ -70,7 +70,7 @@ static inline enum db_result MUST_CHECK db_text(struct db *db, const char       
 {
 	return db_query(db, sql, DB_ANY_COLUMNS, each, arg);
 }
-/* The same with a named statement, whose columns are known; `fill` as for statement_add. */
+/* The same with a named statement, which has a known number of columns; `fill` as for statement_add. */
 enum db_result db_ask(struct db *db, enum statement name, const struct fill *fill,
                       void (*each)(void *arg, const struct db_row *row), void *arg) MUST_CHECK;
 
@@ -108,8 +108,8 @@ bool db_refused(const struct db *db);
 bool db_not_serving(const struct db *db);
 /* True: the last db_connect or db_check found another schema, or none; db_error names both versions and what to do. */
 bool db_misfits(const struct db *db);
-/* What db_other (row.h) does, for an answer that lacks a row: DB_ERROR, or DB_UNKNOWN unless the statement
- * only reads. */
+/* Does what db_other (row.h) does, for an answer that lacks a row: DB_ERROR, or DB_UNKNOWN unless the statement only
+ * reads. */
 enum db_result db_answered_other(struct db *db, bool reads);
 /* True: the last db_connect, db_check or statement failed because the answer was none to what was asked. */
 bool db_has_answered_other(const struct db *db);

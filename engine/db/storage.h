@@ -7,7 +7,7 @@
 
 /* True: the server could not write its files: no space is left, a quota is used up, or the file system is read-only. */
 bool storage_refused(unsigned code, const char *error);
-/* storage_refused; a fault is noted, too, and the log says it once. For the connection whose statement failed. */
+/* storage_refused; a fault is noted, too, and the log says it once. For the connection of the statement. */
 bool storage_fault(struct source *source, unsigned code, const char *error);
 /* True: a write has failed for lack of space, and since then none has succeeded that needs new space. */
 bool storage_is_full(struct source *source);

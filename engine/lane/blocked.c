@@ -86,7 +86,7 @@ static bool lines_walk(struct lane *l, const struct op *op, const struct line *l
 		enum slots      needs = line_needs(l, op, &lines[k], stored);
 		struct balance *p = needs != NO_SLOT ? line_balance(&l->batch, &lines[k]) : NULL;
 
-		assert(notes || !p || (needs & ~p->needs) == 0); /* it was looked at */
+		assert(notes || !p || (needs & ~p->needs) == 0); /* the slot was looked at */
 		if (p && notes)
 			p->needs |= needs;
 		locked |= p && (p->locked & needs);

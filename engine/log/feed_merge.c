@@ -25,7 +25,7 @@ struct feed_source {
 	bool              ended;
 	uint64_t          last, floor_no;
 	int64_t           floor_stamp, stamp;
-	uint64_t          asked; /* a row whose stamp is asked for; 0: none */
+	uint64_t          asked; /* a row to learn the stamp of; 0: none */
 	int64_t           found; /* its stamp; -1: there is no row */
 	bool              seeks; /* its place is looked for by a bisection, between .. */
 	uint64_t          low, high;

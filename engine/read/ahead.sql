@@ -24,7 +24,7 @@ EXISTS (SELECT 1 FROM log_writer g FORCE INDEX (PRIMARY)
          WHERE g.writer_id > 0 AND g.stamp > {clock_stamp} + 60000000)
 
 -- name: leases_ahead
--- Open tasks that were made, or whose lease was renewed, by a clock that was ahead.
+-- Open tasks that were made, or got a new lease, by a clock that was ahead.
 SELECT task_id FROM job_task FORCE INDEX (open_lease)
  WHERE state = {open} AND lease_until > {soon} AND (created_at > {soon} OR lease_until > {latest_lease})
  LIMIT {limit};

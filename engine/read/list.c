@@ -109,7 +109,7 @@ struct list_key {
 };
 
 struct list_keys {
-	const char      *error;         /* that the orders have; NULL: any */
+	const char      *error;         /* the last error that the orders have; NULL: any */
 	uint32_t         sku, location; /* the walk is over reservations that hold this sku here; 0: any */
 	bool             on_hold;       /* .. that are held back */
 	int64_t          state;         /* .. and are in this state; 0: any live one */
@@ -203,7 +203,7 @@ static bool state_belongs(const struct op *op, const struct list_keys *keys, enu
 	return op->query->page.state ? reads == op->query->page.state : any || reservation_is_live(reads);
 }
 
-/* The filter of the list, for its cursors. Two locations whose numbers differ by 2^28 count as one, and so may two
+/* The filter of the list, for its cursors. Two locations count as one if their numbers differ by 2^28, and so may two
  * errors. */
 static int64_t filter_of(const struct op *op, const struct list_keys *keys)
 {

@@ -89,7 +89,7 @@ struct batch {
 	unsigned          needs;          /* NEEDS_.. of all operations that were taken */
 	unsigned          writes;         /* of those that write; 0: nothing is to be written */
 	bool              gathers_inside; /* in one transaction with the deduction */
-	bool              writing;        /* it is decided, and is being written */
+	bool              writing;        /* the batch is decided, and is being written */
 	bool              kinds_read;     /* the kinds of locations were read while the batch was under way */
 };
 
@@ -135,7 +135,7 @@ size_t op_ended(const struct op *op, const struct line **lines);
 void op_gives(const struct op *op, const struct batch *b, struct shares *s);
 void batch_gives(const struct batch *b, struct shares *s); /* of all that write */
 
-/* The outcome of a movement whose id was found: replayed, or used for something else. */
+/* The outcome of a movement when its id was found: replayed, or used for something else. */
 enum outcome movement_outcome(const struct op *op);
 /* The outcome of an operation on an order that was done before: replayed. But where the order was released or has
  * expired since, it has no units any more, and the repeat is refused: WAS_RELEASED, WAS_EXPIRED. A split that releases

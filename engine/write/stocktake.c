@@ -384,7 +384,7 @@ static enum outcome stocktake_decide(struct op *op, const struct slot_rows *s)
 	return out == OUTCOME_OK && op->losses ? losers_decide(op) : out;
 }
 
-/* Additions go to the own slot, whose row may have to be made; units that leave are taken from slots that have them. */
+/* Additions go to the own slot; its row may have to be made; units that leave are taken from slots that have them. */
 static void line_spread(struct lane *l, const struct op *op, const struct line *line, struct slot_rows *s,
                         struct values *lines)
 {

@@ -43,7 +43,7 @@ static void list_read(void *arg, const struct db_row *row)
 	struct threshold *to;
 
 	*in->outcome = OUTCOME_OK;
-	if (!row->col[0]) /* there is such a sku */
+	if (!row->col[0]) /* the sku exists */
 		return;
 	if (in->count == in->max) {
 		db_other(row);

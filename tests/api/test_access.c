@@ -107,7 +107,7 @@ Test(access, a_line_for_each_request)
 	flow_end();
 }
 
-/* What is no traceparent (W3C Trace Context) is as if it were not there. */
+/* A header that is no traceparent (W3C Trace Context) is as if it were not there. */
 Test(access, traces_that_are_none)
 {
 	static const char *const none[] = {
@@ -136,7 +136,7 @@ Test(access, traces_that_are_none)
 	flow_end();
 }
 
-/* Whoever moves the file away sends SIGHUP. */
+/* A program that moves the file away sends SIGHUP. */
 Test(access, the_file_is_opened_anew)
 {
 	char moved[320];
@@ -216,7 +216,7 @@ Test(access, drain_delay)
 	flow_end();
 }
 
-/* Who signals twice does not want to wait. */
+/* A second signal ends the wait. */
 Test(access, drain_delay_ends_with_the_second_signal)
 {
 	flow_begin();
@@ -241,7 +241,7 @@ Test(access, metrics_of_the_process)
 	     " '~holdfast_request_seconds_bucket{route=GET /livez,le=10} 1'");
 }
 
-enum { UNREAD = 1500 }; /* calls whose lines do not fit into a pipe */
+enum { UNREAD = 1500 }; /* so many calls that their lines do not fit into a pipe */
 
 static void ask_each(struct client *c, int count)
 {
@@ -255,7 +255,7 @@ static void ask_each(struct client *c, int count)
 	answer_fini(&a);
 }
 
-/* A program whose outputs both go to a FIFO: its log, with a line for each call, and its access log. */
+/* A program with both outputs in a FIFO: its log, with a line for each call, and its access log. */
 static pid_t serve_into(const char *fifo, struct client *c)
 {
 	char    command[200];
@@ -290,7 +290,7 @@ static void lines_are_whole(struct text *said)
 	}
 }
 
-/* A collector that stands still costs lines, which the next one counts, and nobody waits for it: no call, no signal. */
+/* A collector that stands still costs lines, which the next one counts. Nothing waits for it: no call, no signal. */
 Test(access, nobody_waits_for_who_reads_the_log)
 {
 	char          fifo[300];
@@ -323,7 +323,7 @@ Test(access, nobody_waits_for_who_reads_the_log)
 	flow_end();
 }
 
-/* A FIFO that nobody reads is no start. Where its reader has gone, SIGHUP changes nothing. */
+/* A FIFO without a reader is no start. Where its reader has gone, SIGHUP changes nothing. */
 Test(access, a_fifo_without_a_reader)
 {
 	int reader;

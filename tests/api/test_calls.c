@@ -1,4 +1,4 @@
-/* test_calls.c - the calls behind a page for people: who asks, what there is, what has gone on. */
+/* test_calls.c - the calls behind a page for people: the key that asks, the figures, the activity. */
 #include "engine/base/memory.h"
 #include "engine/read/census.h"
 #include "tests/lang/flow.h"
@@ -24,7 +24,7 @@ Test(calls, who_am_i)
 	     "raw GET /v1/activity         -> 200 step_s=1");
 }
 
-/* What the command says, and when it was counted. */
+/* The figures of the command, and when they were counted. */
 Test(calls, stats)
 {
 	flow(THREE,
@@ -35,7 +35,7 @@ Test(calls, stats)
 	     "raw GET /v1/stats?x=1        -> 400 field=x");
 }
 
-/* A count is the answer to all who ask within a second, /metrics among them. */
+/* A count answers all that ask within a second, /metrics among them. */
 Test(calls, stats_are_counted_once)
 {
 	flow("raw GET /v1/stats            -> 200 skus=0",
@@ -70,8 +70,8 @@ static void counts_agree(const struct census *brief, const struct census *whole)
 	cr_expect_eq(whole->webhooks_count, 1);
 }
 
-/* What the activity tells of the database is found without a count of all orders; it is the same. Claimed orders and
- * those whose time has not come are older than any that is due. */
+/* The activity's figures of the database are found without a count of all orders; they are the same. Claimed orders,
+ * and orders that are not due yet, are older than any that is due. */
 Test(calls, a_brief_count_is_as_the_whole)
 {
 	struct census     *brief = mem_alloc(sizeof(*brief)), *whole = mem_alloc(sizeof(*whole));

@@ -1,5 +1,5 @@
-/* test_hold_limit.c - the units that reservations of a key may hold open: what counts, what frees them, who counts
- * them, and that an order which is there already is answered all the same. */
+/* test_hold_limit.c - the units that reservations of a key may hold open: which count, what frees them, which process
+ * counts them, and that an order which is there already is answered all the same. */
 #include "engine/base/clock.h"
 #include "tests/kit/patience.h"
 #include "tests/lang/flow.h"
@@ -69,7 +69,7 @@ Test(hold_limit, is_over_once_confirmed_or_released)
 	     "release R1 -> 200 replayed",
 	     "release R2 -> 200 replayed",
 	     "reserve R4 A=1 -> 429",
-	     /* whoever does it */
+	     /* whichever key does it */
 	     "key shop",
 	     "confirm R3 -> 200",
 	     "key bot",
@@ -173,7 +173,7 @@ Test(hold_limit, of_a_replacement)
 	           "wait sql SELECT COUNT(*), SUM(units) FROM key_hold JOIN reservation USING (reservation_id)"
 	           " WHERE state = 1                       -> 2,10",
 	           "batch R5 A=3 replaces=R3 | R6 A=3 replaces=R5 | R7 A=4 replaces=R6 -> 201 | 201 | 429",
-	           /* another key's do not count off, and are given back to that one */
+	           /* units of another key do not count off, and are given back to their key */
 	           "key shop",
 	           "wait reserve S1 A=5                    -> 201",
 	           "key bot",
@@ -198,7 +198,7 @@ Test(hold_limit, of_a_replacement)
 	flow_end();
 }
 
-/* Both parts count, whoever divides them. */
+/* Both parts count, whichever key divides them. */
 Test(hold_limit, of_a_split)
 {
 	int64_t from;
@@ -315,7 +315,7 @@ Test(hold_limit, best_effort_is_judged_by_what_it_asks_for)
 	     "wait reserve R2 A=7                  -> 201");
 }
 
-/* What came to nothing counts for nothing. */
+/* Orders that came to nothing count for nothing. */
 Test(hold_limit, refusals)
 {
 	flow(STOCK,

@@ -1,5 +1,5 @@
-/* test_keys.c - who may call what: the matrix of every call and every role, as the document, the table and the running
- * service have it; limits of requests; the file read again; what the log says, and what it must not. */
+/* test_keys.c - which role may make which call: the matrix of every call and every role, as the document, the table and
+ * the running service have it; limits of requests; the file read again; what the log says, and what it must not. */
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "api/keys.h"
@@ -89,7 +89,7 @@ static void ask(const char *bearer, const char *method, const char *path, struct
 	snprintf(call.method, sizeof(call.method), "%s", method);
 	text_add(&call.path, path);
 	if (strcmp(method, "POST") == 0 || strcmp(method, "PUT") == 0)
-		text_add(&call.body, "[]"); /* no call reads this: whoever is let in is told 400 */
+		text_add(&call.body, "[]"); /* no call reads this: a key that is let in is told 400 */
 	client_call(&c, &call, out);
 	if (!expect_form(&call, out, &why))
 		flow_fail("%s %s: %s", method, path, why.data);
@@ -210,7 +210,7 @@ Test(keys, before_the_body)
 #define LARGE    "Content-Length: 4000000\r\n"
 #define HUGE     "Content-Length: 9000000\r\n"
 
-/* The answer to a head whose body does not follow, and the end of the connection. */
+/* The answer to a head without its body, and the end of the connection. */
 static void head_is_answered(const char *call, const char *headers, int status)
 {
 	struct text heard = {0};
@@ -229,7 +229,7 @@ static void head_is_answered(const char *call, const char *headers, int status)
 	text_fini(&heard);
 }
 
-/* What the head alone decides is told before the body has come: no room is taken by the bodies of strangers. */
+/* A refusal that the head alone decides is told before the body has come: bodies of strangers take no room. */
 Test(keys, before_the_body_has_come)
 {
 	flow_begin();
@@ -298,7 +298,7 @@ static void in_two_parts(const char *between, int status)
 	text_fini(&heard);
 }
 
-/* It counts once for its key, and a key that is taken away meanwhile is no key. */
+/* A call counts once for its key, and a key that is taken away meanwhile is no key. */
 Test(keys, judged_before_and_behind_the_body)
 {
 	flow_begin();
@@ -427,7 +427,7 @@ Test(keys, a_hangup_without_keys_ends_nothing)
 
 #define OTHER "Origin:http://shop.example "
 
-/* A page in somebody's browser reaches a service on the loopback address. It may ask, but change nothing. */
+/* A page in a browser reaches a service on the loopback address. It may ask, but change nothing. */
 Test(keys, without_keys_no_page_changes_anything)
 {
 	flow("receipt A +10                      -> 201",
@@ -463,7 +463,7 @@ Test(keys, without_keys_no_page_changes_anything)
 
 #define CONFIRM "raw POST /v1/reservations/R1/confirm "
 
-/* A page whose name leads to this machine is of the same origin, as far as the browser knows: its Host tells. */
+/* A page with a name that leads to this machine is of the same origin, as far as the browser knows: its Host tells. */
 Test(keys, without_keys_the_host_is_known)
 {
 	flow("receipt A +10                      -> 201",
@@ -512,7 +512,7 @@ Test(keys, without_keys_the_host_is_known)
 	     "raw GET /v1/skus/A Host:evil.example Sec-Fetch-Site:cross-site -> 200");
 }
 
-/* ---- who made it */
+/* ---- the key that made it */
 
 static void made_as_read(const char *bearer, const char *path, const char *id, const char *body)
 {
@@ -535,7 +535,7 @@ static void made_as_read(const char *bearer, const char *path, const char *id, c
 	text_fini(&one);
 }
 
-/* The name of the key that made a reservation or a movement; whoever changes it later is not told. */
+/* The name of the key that made a reservation or a movement; a key that changes it later is not told. */
 Test(keys, by_whom_it_was_made)
 {
 	flow_begin();
@@ -622,13 +622,13 @@ Test(keys, requests_a_second)
 	           "raw GET /livez        -> 200",
 	           "wait skus             -> 200",
 	           "key other",
-	           /* what is not allowed costs nothing; a key's limit is its own */
+	           /* a call that is not allowed costs nothing; a key's limit is its own */
 	           "race 4*5 claim settle -> 20x 403 forbidden",
 	           "skus                  -> 200");
 	flow_end();
 }
 
-/* What is turned away at the door is counted as it was told. */
+/* A call that is turned away at the door is counted as it was told. */
 Test(keys, refusals_are_counted)
 {
 	struct race *race;

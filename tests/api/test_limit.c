@@ -5,7 +5,7 @@
 
 /* ---- large numbers */
 
-/* Ten lines of 1e9 each, equal ones, so that one line of the sum is 1e10. */
+/* Ten lines of 1e9 each, equal ones: one line of the sum is 1e10. */
 #define TIMES_10(line) line line line line line line line line line line
 #define A_1E10         TIMES_10(" A=1000000000")
 #define A_IN_1E10      TIMES_10(" A +1000000000")
@@ -196,7 +196,7 @@ Test(limit, release_of_fourteen_thousand_lines_at_once)
 	flow_end();
 }
 
-/* Their lines, which nobody knew of when the batch was filled, overran it. */
+/* Their lines, which were not known when the batch was filled, overran it. */
 Test(limit, releases_of_very_long_orders_at_once)
 {
 	flow_begin();

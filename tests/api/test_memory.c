@@ -1,5 +1,5 @@
-/* test_memory.c - a service whose memory ends says so in one line and ends, and everything that it acknowledged is
- * there after a restart. */
+/* test_memory.c - a service that runs out of memory says so in one line and ends, and everything that it acknowledged
+ * is there after a restart. */
 #include "tests/lang/attack.h"
 #include "tests/lang/flow.h"
 

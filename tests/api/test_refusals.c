@@ -19,7 +19,7 @@
 #define MOVE_WITH(m)  MOVE("{'movement_id':'X','kind':'receipt'," LINE "," m "}")
 #define HOLD_WITH(m)  ORDER("{'order_id':'X'," LINE "," m "}")
 
-/* What stands before every table and after it. */
+/* The steps before every table and after it. */
 /* clang-format off */
 #define BEFORE \
 	"receipt A +10    -> 201", \
@@ -362,7 +362,7 @@ Test(refusals, deep_nesting)
 	flow_end();
 }
 
-/* A length that nobody would read is refused at the headers, by the HTTP library and in its own form. */
+/* A length that is never read is refused at the headers, by the HTTP library and in its own form. */
 static void refuse_announced_body(void)
 {
 	struct client client;

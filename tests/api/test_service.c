@@ -236,7 +236,7 @@ Test(service, metrics)
 	     "  holdfast_deadlocks_total=0 ~\nholdfast_retries_total holdfast_unknown_outcomes_total=0");
 }
 
-/* What callers were told, and nothing else: not what was done after they had been told something else. */
+/* Refusals are counted as callers were told them, not as operations ended after another answer. */
 Test(service, refusals_are_counted_as_they_were_told)
 {
 	flow("receipt  A +10               -> 201",
@@ -257,7 +257,7 @@ Test(service, metrics_name_a_sample_once)
 	     "raw GET /metrics              -> 200 holdfast_refusals_total{code=unknown_sku}=1");
 }
 
-/* What must be counted in the database may be 15 s old. */
+/* Figures that must be counted in the database may be 15 s old. */
 Test(service, counted_gauges)
 {
 	flow("receipt  A +10                     -> 201",
@@ -268,8 +268,8 @@ Test(service, counted_gauges)
 	     "                                      holdfast_reservations{state=confirmed,scope=database}=1");
 }
 
-/* What is the database's is told alike by every process, and says so; everything else is told by one process, also what
- * was counted by those that tell nothing themselves. So sums over processes are right. */
+/* Every process tells the figures of the database alike, and says so. One process tells everything else, also the
+ * counts of processes that tell nothing themselves. So sums over processes are right. */
 Test(service, metrics_of_two_processes)
 {
 	flow("receipt  A +10                     -> 201",
@@ -311,7 +311,7 @@ Test(service, no_age_is_negative)
 	     "tick     3600");
 }
 
-/* ---- counts. Nobody reads a table that somebody has locked whole, so a count of reservations waits. */
+/* ---- counts. No statement reads a table that another program has locked whole, so a count of reservations waits. */
 
 #define WAITS                                                                               \
 	"sql SELECT COUNT(*) > 0 FROM information_schema.processlist WHERE db = DATABASE()" \
@@ -358,7 +358,7 @@ Test(service, nobody_waits_behind_a_count)
 	flow_end();
 }
 
-/* What keys hold is counted every two seconds. */
+/* The units that keys hold are counted every two seconds. */
 Test(service, nobody_waits_behind_a_count_of_keys)
 {
 	struct db *db;

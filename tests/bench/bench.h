@@ -69,7 +69,7 @@ struct bench {
 	int64_t     reservations; /* of the memory section, 0: none; of scale: those that came before */
 	int64_t     skus;         /* of the memory section, 0: none; of scale: of the larger stock */
 	const char *orders;       /* a file of sales to be replayed; NULL: they are made up */
-	const char *only;         /* contenders whose name holds this text, or "readers"; NULL: all */
+	const char *only;         /* contenders with this text in their name, or "readers"; NULL: all */
 	char        program[512]; /* holdfast */
 	const char *against;      /* the old program that it is compared with, and nothing else is done; NULL: no */
 	int         pairs;        /* rounds of either program; 0: as pairs.c decides */

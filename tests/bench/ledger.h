@@ -39,7 +39,7 @@ bool ledger_check(struct bench *b, const struct ledger *l, int64_t *units);
 enum { AGE_MAX_MS = 1000 };
 bool ledger_reading_right(struct ledger *l, int sku, int64_t reserved, int64_t now_us);
 
-/* What an order wants: always the same for the same number. Up to LINES_MAX lines, each of another sku. */
+/* The lines of an order: always the same for the same number. Up to LINES_MAX lines, each of another sku. */
 int lines_one(const struct ledger *l, uint64_t number, struct line *to);    /* 1 to 3 of the first sku */
 int lines_single(const struct ledger *l, uint64_t number, struct line *to); /* one of the first sku */
 int lines_basket(const struct ledger *l, uint64_t number,

@@ -13,7 +13,7 @@ enum { TRIES_MAX = 100, WRONG_MAX = 10 };
 /* The defaults of a server: a thousand buyers of one sku wait for each other longer than Holdfast would. */
 enum { SILENCE_S = 120 };
 static const char patience[] = "SET SESSION innodb_lock_wait_timeout = 50, idle_transaction_timeout = 0,"
-			       " wsrep_sync_wait = 0"; /* of a cluster, where nobody else waits by himself either */
+			       " wsrep_sync_wait = 0"; /* of a cluster, where no other contender waits by itself */
 
 static bool sql_open(struct bench *b, const struct contender *c)
 {

@@ -166,7 +166,7 @@ Test(import, put_right)
 	text_fini(&rows);
 }
 
-/* What was put right may be part of a sum: of rows for one sku any that fit were loaded before. */
+/* A row that was put right may be part of a sum: of rows for one sku any that fit were loaded before. */
 Test(import, put_right_in_a_sum)
 {
 	flow_begin();

@@ -132,7 +132,7 @@ def first_stock_to_settled(page, service):
     page.until('[...document.querySelectorAll("#page .buttons button")].some(b => b.innerText === "Settle")')
     assert page.js('return document.activeElement.closest("#page .buttons")'), 'the focus went with the button'
     page.press('Split')
-    page.until('document.activeElement.selectionEnd === 1')     # what is typed replaces what is offered
+    page.until('document.activeElement.selectionEnd === 1')     # a typed text replaces the offered one
     page.fill('CUP at main, of 3', '20')
     page.says('Only 3 units of CUP are there.')
     page.fill('CUP at main, of 3', '1')
@@ -244,7 +244,7 @@ def one_unit_is_two_are(page, service):
         page.says('1 order is released.')
 
 
-# What a canvas says is seen by nobody but who listens when it is drawn.
+# A text on a canvas is seen only by a listener, when it is drawn.
 DRAWN = """const [from, to] = arguments, drawn = [], fill = CanvasRenderingContext2D.prototype.fillText
     CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) { drawn.push(text); return fill.call(this, text, ...rest) }
     const done = arguments[arguments.length - 1]
@@ -279,7 +279,7 @@ HIDDEN = "Object.defineProperty(document, 'hidden', {value: true, configurable: 
 
 @check()
 def a_dialog_names_what_is_now(page, service):
-    """What has changed since the page's last poll."""
+    """A dialog shows changes since the page's last poll."""
     service.call('POST', 'v1/movements', {'movement_id': 'bowls', 'kind': 'receipt', 'lines': [{'sku': 'BOWL', 'qty': 10}]})
     page.open(service, 'sku/BOWL')
     page.says('1 movement')
@@ -601,7 +601,7 @@ def the_contract_is_saved_with_a_key(page, service):
 
 @check(long=True)
 def what_is_wrong_is_said(page, service):
-    """What a test does not wait for is told from answers that are made up."""
+    """Faults that a test does not wait for are told from answers that are made up."""
     page.open(service, 'now')
     page.says('Skus')
     told = page.driver.execute_async_script("""const [done] = arguments, at = s => new Date(Date.now() + s * 1000).toISOString()
@@ -928,7 +928,7 @@ def judged(name, function, dies, page, service):
     try:
         function(page, service)
         wrong = []
-    except Exception as error:      # what a check runs into is told, whatever it is
+    except Exception as error:      # any failure of a check is told
         wrong = [''.join(traceback.format_exception(error))[-2500:]]
     return wrong + [text for text in page.complaints(dies) if not REFUSED.search(text)]
 

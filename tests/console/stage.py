@@ -22,7 +22,7 @@ START_S, WAIT_S = 6 * PATIENCE_S, 1.5 * PATIENCE_S
 
 
 def missing():
-    """What is not installed here, or None."""
+    """The first program that is not installed here, or None."""
     for program in ('chromium', 'chromedriver'):
         if not shutil.which(program):
             return program
@@ -157,7 +157,7 @@ class Page:
         pathlib.Path(file).write_bytes(base64.b64decode(data))
 
     def complaints(self, service_dies=False):
-        """What the browser had to complain about: its log, the policy, requests to elsewhere."""
+        """The complaints of the browser: its log, the policy, requests to elsewhere."""
         found = [f"{line['source']}: {line['message']}" for line in self.driver.get_log('browser')
                  if line['source'] != 'network' or not service_dies]
         found += [f'policy: {text}' for text in self.js('return window.violations ?? []')]
@@ -171,8 +171,8 @@ class Page:
 
 
 def in_group(main):
-    """Runs main in a process group of its own, which ends with this process, however that ends: a Chromium whose driver
-    was killed lives on otherwise."""
+    """Runs main in a process group of its own, which ends with this process, however that ends: otherwise a Chromium
+    lives on when its driver was killed."""
     child = os.fork()
     if child == 0:
         os.setsid()

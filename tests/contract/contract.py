@@ -36,10 +36,10 @@ VALID_CALLS = 12                    # of each operation and round
 START_S, STOP_S, ANSWER_S, REAP_S = 120, 60, 45, 30     # a reader of the feed may wait 30 s
 TROUBLES_MAX, TOLD_BYTES = 20, 400
 # Where chance has not met an answer, its call is made again, beside those that make what other calls are about.
-BROKEN = {'400', '404', '405', '413', '415', '304'}     # what broken requests are for, behind that
+BROKEN = {'400', '404', '405', '413', '415', '304'}     # the aim of broken requests, behind that
 PASSES, MAKERS = 8, {'postReservation', 'confirmReservation', 'putJob', 'claimTask', 'makeWebhook'}
 ROUNDS_FOR_ALL = 5                  # after so many every documented answer must have been seen
-# Without keys, with a database that stays, and with little load, nobody is told these.
+# Without keys, with a database that stays, and with little load, no call is told these.
 NOT_HERE = {'401', '403', '429', '503'}
 # Nor what is told where no events are kept, or no longer.
 NO_EVENTS = {'makeWebhook 409', 'enableWebhook 409', 'listEvents 409', 'listEvents 410'}
@@ -80,7 +80,7 @@ class Service:
         return self.log.read()[-3000:].decode(errors='replace')
 
     def stop(self):
-        """What was wrong with its end, or None."""
+        """The fault in the end of the service, or None."""
         self.process.terminate()
         try:
             status = self.process.wait(STOP_S)
@@ -163,7 +163,7 @@ class Contract:
         return self.chance.choice([order for order in self.orders[-20:] if order != self.named] or [NOBODY])
 
     def part_of_another(self):
-        """Some units of the order to be split, whose id goes into the path."""
+        """Some units of the order to be split; its id goes into the path."""
         if not self.splits:
             return None
         self.first = self.another_order()
@@ -233,7 +233,7 @@ class Contract:
                 value = self.maker.valid(p['schema'], name) if value is None else value
                 target = target.replace('{%s}' % name, urllib.parse.quote(str(value), safe=''))
             elif p['in'] == 'query' and query is None and name != 'cursor' and self.chance.random() < .5:
-                told = name in ('after', 'types')       # what is right here no schema can say
+                told = name in ('after', 'types')       # no schema can say what is right here
                 pairs.append((name, self.known(name) if told else self.maker.valid(p['schema'], name)))
         pairs = self.together(pairs) if query is None else query
         return target + ('?' if pairs else '') + '&'.join(
@@ -282,10 +282,10 @@ class Contract:
             self.once(value)
         self.makes_new = self.of_tasks = self.splits = False
         if value.get('skip'):
-            value.pop('from', None)             # they do not go together
+            value.pop('from', None)             # the two do not go together
         if operation.name == 'putThreshold' and 'location' in value and self.chance.random() < .3:
             value['location'] = 'attic'         # of a kind that has no threshold
-        if value.get('until'):                  # it lies ahead
+        if value.get('until'):                  # the time lies ahead
             value['until'] = time.strftime('%FT%TZ', time.gmtime(time.time() + 3600))
         value.pop('cursor', None)               # only one that an answer gave is right
         if value.get('kind') == 'return' and 'order_id' in value and self.chance.random() < .9:
@@ -543,8 +543,8 @@ class Contract:
         self.rare()
 
     def rare(self):
-        """What chance alone does not meet with every seed: an order that is split twice by one call, one that is buried
-        and kicked, kicks and jobs of nothing."""
+        """Makes what chance alone does not meet with every seed: an order that is split twice by one call, one that is
+        buried and kicked, kicks and jobs of nothing."""
         self.make('postReservation', {'order_id': 'R00', 'lines': [{'sku': 'A', 'qty': 3}]}, 201)
         for status in (201, 200):
             self.make('splitReservation', {'order_id': 'S00', 'lines': [{'sku': 'A', 'qty': 1}]}, status, {'order_id': 'R00'})

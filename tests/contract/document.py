@@ -8,7 +8,7 @@ import yaml
 METHODS = ('get', 'put', 'post', 'delete', 'patch', 'options', 'head', 'trace')
 # Headers that an answer has only where the document says so.
 SPECIAL = ('Location', 'Cache-Control', 'Idempotent-Replayed', 'Age-Ms', 'Retry-After', 'Allow', 'WWW-Authenticate')
-# Documented, and still not in every such answer.
+# Documented, and still not in every answer of the kind.
 AT_TIMES = ('Idempotent-Replayed',)
 
 
@@ -25,7 +25,7 @@ class Document:
         with open(path, encoding='utf-8') as file:
             self.root = yaml.safe_load(file)
         self.operations = []
-        self.methods = {}                       # that each path takes, as Allow names them
+        self.methods = {}                       # methods that each path takes, as Allow names them
         for path, item in self.root['paths'].items():
             here = [method for method in METHODS if method in item]
             self.methods[path] = {method.upper() for method in here} | ({'HEAD'} if 'get' in here else set())
@@ -49,7 +49,7 @@ class Document:
         return node
 
     def errors(self, schema, value):
-        """What is wrong with a value, or None."""
+        """The fault of a value, or None."""
         key = json.dumps(schema, sort_keys=True)
         if key not in self.validators:
             self.validators[key] = jsonschema.Draft202012Validator(
@@ -93,7 +93,7 @@ class Document:
     # ---- answers
 
     def judge(self, operation, answer):
-        """What is wrong with an answer to this operation, or None."""
+        """The fault of an answer to this operation, or None."""
         documented = self.resolve(operation.raw['responses'].get(str(answer.status)))
         if not documented:
             return f'{answer.status} is not documented for {operation.name}'

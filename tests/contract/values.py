@@ -12,7 +12,7 @@ class Raw(str):
 
 
 class Twice(dict):
-    """An object whose members are all named twice."""
+    """An object that has all its members twice."""
 
 
 def dump(value):

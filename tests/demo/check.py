@@ -47,13 +47,13 @@ def summed(lines):
 
 
 class Ledger:
-    """What the journal and the file together say must be true now."""
+    """The state that must be true now, by the journal and the file together."""
 
     def __init__(self, rows):
         self.rows = rows
         self.fate = {}                                # of each row
         self.received, self.promised, self.returned = (collections.Counter() for _ in range(3))
-        self.no_code = set()                          # skus that the service does not take as such
+        self.no_code = set()                          # skus that the service does not take
         self.not_received = set()                     # skus of which a receipt was refused
         self.held, self.confirmed = set(), set()
         self.short = []                               # (order_id, lines asked for, lines of the refusal)
@@ -134,7 +134,7 @@ class Ledger:
                 self.short.append((entry['id'], summed(sent), answer['lines']))
 
     def level(self, sku):
-        """What the service must show for a sku; None if it cannot know it."""
+        """The figures that the service must show for a sku; None if it cannot know it."""
         if sku not in self.received:
             return None
         on_hand = self.received[sku] + self.returned[sku]

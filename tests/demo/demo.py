@@ -52,7 +52,7 @@ def interrupt(number_of_signal, frame):
 
 @contextlib.contextmanager
 def undisturbed():
-    """What must not be left half done, and is bounded in time: a signal has its effect at the end."""
+    """Work that must not be left half done, and is bounded in time: a signal has its effect at the end."""
     signals['wait'] = True
     try:
         yield
@@ -298,7 +298,7 @@ def main():
     except replay.Trouble as error:
         print(f'demo: {error}', file=sys.stderr)
         return EXIT_TROUBLE
-    except BrokenPipeError:          # nobody reads what we say
+    except BrokenPipeError:          # the reader of our output has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_TROUBLE
     finally:

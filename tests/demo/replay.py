@@ -31,7 +31,7 @@ class Trouble(Exception):
 # ---- from the file to documents
 
 class Sales:
-    """What a file asks for: units sold of each code, orders, returns, and the rows that say nothing usable."""
+    """The contents of a file: units sold of each code, orders, returns, and the rows that say nothing usable."""
 
     def __init__(self, path):
         self.rows, self.demand, self.unusable = 0, {}, []

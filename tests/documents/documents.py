@@ -98,7 +98,7 @@ def read(document):
     return blocks, prose
 
 
-# What the prose says.
+# The prose.
 
 def flags_of(program, command, known={}):
     """The flags in the help of a command, or None where there is no such command."""
@@ -191,7 +191,7 @@ def check_prose(document, program, prose, blocks):
     return wrong
 
 
-# What a block prints.
+# The output of blocks.
 
 def any_numbers(text):
     return re.sub(r'[ \t]+', ' ', re.sub(r'\d[\d.]*', '0', text))
@@ -299,7 +299,7 @@ class Desktop:
         self.shell.stdin.flush()
 
     def run(self, block):
-        """What it prints; its exit status has to be the one that the document tells."""
+        """Runs a block and returns its output; its exit status has to be the one that the document tells."""
         script, mark = self.home / 'block.sh', f'--- end of line {block.line} ---'
         script.write_text(self.here(block.text))
         self.type(f'bad=; . {script} </dev/null; bad=${{bad:-$?}}; printf "\\n%s %s\\n" "{mark}" "$bad"')

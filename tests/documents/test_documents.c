@@ -29,7 +29,7 @@ static int document(const char *path, const char *socket, struct text *said)
 	return status;
 }
 
-/* What was not run is told, with its reason. */
+/* A block that was not run is told, with its reason. */
 static void document_is_true(const char *path, const char *socket)
 {
 	struct text said = {0};

@@ -81,7 +81,7 @@ class Ledger:
     def __init__(self, purged):
         self.purged = purged
         self.lines = {}               # of each acknowledged order; of one that wanders by sku
-        self.wandering = set()        # orders whose units may be elsewhere by now
+        self.wandering = set()        # orders with units that may be elsewhere by now
         self.losses = {}              # (movement, order, sku) of each that lost units, as acknowledged
         self.states = {}              # in which it may be
         self.movements = {}           # of each acknowledged movement, its lines

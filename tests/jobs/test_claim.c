@@ -195,7 +195,7 @@ Test(claim, holds_up_nobody)
 }
 
 /* A worker completes its orders: their rows are locked. They stand in the index next to the holds that a claim looks
- * for, whose pause is over. */
+ * for, after their pause. */
 Test(claim, waits_for_no_worker)
 {
 	struct db  *other;

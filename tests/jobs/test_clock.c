@@ -233,7 +233,7 @@ Test(clock, expiry_of_a_hold_that_lives)
 	     "sku      A                   -> available=9 reserved=1");
 }
 
-/* A deliverer claimed a webhook by such a clock. */
+/* A deliverer claimed a webhook by a clock that was ahead. */
 Test(clock, webhooks_of_a_clock_that_was_ahead)
 {
 	flow("sql INSERT INTO webhook (webhook_id, url, from_oldest, parallel, created_at, secret, due_at, place,"

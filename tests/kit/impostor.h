@@ -31,8 +31,8 @@ int impostor_open(const char *path, impostor_answer *answer) MUST_CHECK;
 /* The number of open connections. */
 int impostor_connections(void);
 
-/* The number of columns of the named statement that begins like `sql`; 0: it has no rows, or there is no such
- * statement. */
+/* The number of columns of the named statement that begins like `sql`; 0: it has no rows, or there is no statement of
+ * this name. */
 unsigned impostor_columns(const char *sql);
 
 #endif

@@ -35,7 +35,7 @@ struct received inbox_get(const char *path, size_t n);
 bool inbox_waits(const char *path, int status, size_t count, int wait_ms);
 /* The most requests to the path that were under way at one time. */
 int inbox_at_once(const char *path);
-/* A member of the body of JSON, such as "type" or "data.order_id", in a place of its own. */
+/* A member of the body of JSON, like "type" or "data.order_id", in a place of its own. */
 const char *received_member(const struct received *r, const char *member);
 
 #endif

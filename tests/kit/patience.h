@@ -19,8 +19,8 @@ int patience_ms(int ms);
 /* True: since `from_ms` (clock_ms) more than `ms`, scaled, have passed. For loops: the machine may become slower while
  * they wait. */
 bool patience_is_over(int64_t from_ms, int ms);
-/* Sleeps between two looks of such a loop: an eighth of the time since from_ms, 10 to 200 ms. More looks would slow
- * down the tests beside this one. */
+/* Sleeps between two looks of a loop: an eighth of the time since from_ms, 10 to 200 ms. More looks would slow down the
+ * tests beside this one. */
 void patience_pause(int64_t from_ms);
 
 /* Measures until the end of the process, in a thread of its own, and writes the factor into a file, in the folder of

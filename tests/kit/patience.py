@@ -4,7 +4,7 @@ import os
 import struct
 import time
 
-PATIENCE_S = 10     # what a step may take on a machine that has nothing else to do
+PATIENCE_S = 10     # the time that a step may take on a machine that has nothing else to do
 
 
 def factor():
@@ -17,7 +17,7 @@ def factor():
 
 
 def scaled(seconds):
-    """What so many seconds of a quiet machine are now."""
+    """The seconds that so many of a quiet machine are now."""
     return seconds * factor()
 
 

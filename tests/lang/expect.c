@@ -52,7 +52,7 @@ static const char *string_of(const cJSON *object, const char *name)
 	return cJSON_IsString(m) ? m->valuestring : "";
 }
 
-/* Follows a path such as lines[0].qty. */
+/* Follows a path like lines[0].qty. */
 static const cJSON *path_find(const cJSON *from, const char *path)
 {
 	char name[80];

@@ -359,7 +359,7 @@ static bool write_batch(const struct step *s, struct call *to)
 	return good;
 }
 
-/* What a word that is no id says of the orders of a change, as a member; NULL: it is an id. */
+/* The meaning of a word that is no id for the orders of a change, as a member; NULL: it is an id. */
 static const char *change_word(const char *word)
 {
 	if (strcmp(word, "reacquire") == 0)

@@ -67,7 +67,7 @@ struct ask {
 	enum asked   what;
 	int          id;       /* of the order or movement */
 	int          other;    /* 1 + the order to be replaced, split, or from which units come back; 0: none */
-	enum then    then;     /* what the part of a split becomes */
+	enum then    then;     /* the state that the part of a split gets */
 	bool         confirm;  /* held and confirmed in one step */
 	bool         force;    /* settle it, whichever task has it */
 	struct cells lines;    /* asked for, moved or counted; equal lines are summed already */
@@ -152,7 +152,7 @@ struct verdict {
 	const char         *code;  /* of a refusal; otherwise NULL */
 	const char         *field; /* the field at fault; NULL: any */
 	bool                replayed, reacquired;
-	bool                ended;  /* a repeat whose order is over; the answer shows it under `reservation` */
+	bool                ended;  /* a repeat when its order is over; the answer shows it under `reservation` */
 	const struct order *order;  /* NULL: the answer shows none */
 	const struct moved *moved;  /* NULL: the answer shows none */
 	struct cells        fault;  /* the rows of a refusal, or of `short`; the first number of each */

@@ -8,7 +8,7 @@
 
 /* Drops all tables of the database. */
 void tables_drop(struct scratch *s);
-/* Empties the database and loads the dump, whose holds and leases ran out long ago. */
+/* Empties the database and loads the dump. Its holds and leases ran out long ago. */
 void nineteen_load(struct scratch *s);
 /* A line for each table of the database with a sum of its rows, but for that of the versions. */
 void nineteen_facts(struct scratch *s, struct text *out);

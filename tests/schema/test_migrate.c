@@ -394,7 +394,7 @@ Test(migrate, workers_end)
 	     AS_BEFORE);
 }
 
-/* What a worker's program has done cannot be written any more: the log names it, and the reaper frees the order. */
+/* The work of a worker's program cannot be written any more: the log names it, and the reaper frees the order. */
 Test(migrate, an_answer_that_comes_too_late)
 {
 	flow_begin();

@@ -277,8 +277,7 @@ static struct race *race_of_many(const char *shape, const char *begin, const cha
 
 #define DEPTH(lane) "holdfast_queue_depth{lane=\"" lane "\"}"
 
-/* One of two lanes has no room: only its part of the call is busy, about half of the ids. Nobody outside knows which.
- */
+/* One of two lanes has no room: only its part of the call is busy, about half of the ids. No client knows which. */
 Test(confirmations, full_queue_of_one_lane)
 {
 	struct race         *first, *fill, *race;

@@ -51,7 +51,7 @@ Test(reference, is_kept_and_answered)
 	     "field=reference");
 }
 
-/* What was asked for and granted is kept: a split changes what could be derived. */
+/* The units asked for and granted are kept: after a split they could not be derived. */
 Test(short, is_told_again)
 {
 	flow("receipt A +5                          -> 201",

@@ -88,7 +88,7 @@ Test(customer, limits_are_for_admins)
 	     "has     A c              -> 200 has=0");
 }
 
-/* Each of many is numbered behind the one before, whoever sets it. */
+/* Each limit of many is numbered behind the one before, whichever process sets it. */
 Test(customer, limits_of_many_skus_at_once)
 {
 	flow("second",
@@ -309,7 +309,7 @@ Test(customer, limit_is_reached)
 	     "has     A c                                    -> has=3 per_customer=3");
 }
 
-/* Quotas are read when the guard has refused somebody, or when units do not suffice: the limit is said first. */
+/* Quotas are read when the guard has refused an order, or when units do not suffice: the limit is said first. */
 Test(customer, limit_is_said_before_units)
 {
 	flow("serve   --lanes 1",
@@ -325,7 +325,7 @@ Test(customer, limit_is_said_before_units)
 	     "has     A c                                    -> has=2");
 }
 
-/* One below what somebody has takes nothing away. */
+/* A limit below the units that a customer has takes none away. */
 Test(customer, limit_may_change)
 {
 	flow("serve   --lanes 1",

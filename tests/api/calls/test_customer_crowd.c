@@ -1,7 +1,7 @@
-/* test_customer_crowd.c - many buyers who say that they are one customer, over two services: never more units than the
- * limit, and nobody is refused who could have had some.
+/* test_customer_crowd.c - many buyers that say that they are one customer, over two services: never more units than the
+ * limit, and no order is refused that could have had some.
  *
- * A trigger writes down what the customer had behind each change, with the time, under the lock of his row. A value is
+ * A trigger writes down the customer's units behind each change, with the time, under the lock of the row. A value is
  * over at the commit of the next transaction that changes it, which is before the one behind that writes. */
 #include "engine/base/memory.h"
 #include "tests/lang/race.h"
@@ -48,7 +48,7 @@ Test(customer_crowd, opposite_orders)
 	     "has     C d                    -> has=0");
 }
 
-/* ---- buyers who go on */
+/* ---- buyers that go on */
 
 struct refusal {
 	int64_t began_us, ended_us;
@@ -97,7 +97,7 @@ static int ask(struct client *c, const char *text)
 	return status;
 }
 
-/* What becomes of an order that was granted: each way out, and on. */
+/* Goes on with an order that was granted: each way out, and on. */
 static void follow(struct buyer *b, struct client *c, const char *id)
 {
 	static const char *const ways[] = {"release %s", "reserve %s-r A=2 customer=c replaces=%s", "confirm %s",
@@ -107,7 +107,7 @@ static void follow(struct buyer *b, struct client *c, const char *id)
 	char                     text[200];
 
 	if (rand_r(&b->seed) % 32 == 0)
-		return; /* it expires */
+		return; /* the order expires */
 	snprintf(text, sizeof(text), way, id, id);
 	ask(c, text);
 	snprintf(text, sizeof(text), "releases %s %s-r %s-o", id, id, id);
@@ -260,7 +260,7 @@ Test(customer_crowd, never_beyond_the_limit_and_never_refused_below)
 	flow_end();
 }
 
-/* One row for all of them, and nobody is told to come again. */
+/* One row for all of them, and no call is told to come again. */
 Test(customer_crowd, nobody_is_busy_over_a_hot_customer)
 {
 	flow("serve   --lanes 2",

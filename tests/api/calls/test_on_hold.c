@@ -452,8 +452,7 @@ Test(on_hold, is_read_whole)
 	proxy_close(proxy);
 }
 
-/* An order that is not held back writes and looks for nothing, and neither does one that takes the place of such an
- * order. */
+/* An order that is not held back writes and looks for nothing, and neither does an order that takes its place. */
 Test(on_hold, an_order_without_one_pays_nothing)
 {
 	static const char words[] = " reservation_on_hold h FORCE";
@@ -476,7 +475,7 @@ Test(on_hold, an_order_without_one_pays_nothing)
 	server_remove(&server);
 }
 
-/* Roles: whoever has orders holds them back; a worker does not let them go. */
+/* Roles: a key that makes orders holds them back; a worker does not let them go. */
 Test(on_hold, by_whom)
 {
 	flow("keys shop order | hand worker | eye read | boss admin",

@@ -1,4 +1,4 @@
-/* test_replace.c - a cart that changed: a reservation that takes the place of another, whose units count for it. */
+/* test_replace.c - a cart that changed: a reservation that takes the place of another, and gets its units. */
 #include "tests/lang/trap.h"
 
 Test(replace, takes_the_units_along)
@@ -254,7 +254,7 @@ Test(replace, keeps_its_turn)
 	     "claim   settle w1                         -> 204");
 }
 
-/* What stays keeps its slot; a held order that is replaced takes the first place that has all of a line, as ever. */
+/* Units that stay keep their slot; a held order that is replaced takes the first place that has all of a line. */
 Test(replace, keeps_its_places)
 {
 	flow("serve --lanes 1                                   -> ",
@@ -286,7 +286,7 @@ Test(replace, a_confirmed_order_counts_no_held_units)
 	     "key     lager                                     -> ");
 }
 
-/* A claim comes between the look and the write, of an order whose attempts a claim does not move. */
+/* A claim comes between the look and the write, of an order with attempts that a claim does not move. */
 Test(replace, sees_a_claim_that_came_between)
 {
 	struct race *race;

@@ -227,7 +227,7 @@ Test(replay, survives_a_restart)
 	     "sku      A                          -> available=6 reserved=4");
 }
 
-/* Twins meet at the same instant: one of them has the effect, and nobody is told `short` for the sake of a twin. */
+/* Twins meet at the same instant: one of them has the effect, and none is told `short` for the sake of a twin. */
 Test(replay, twins)
 {
 	flow("receipt  A +1                       -> 201",

@@ -156,7 +156,7 @@ Test(reservation, expired_units_are_swept_by_the_job)
 	     "sku      A                  -> available=9 reserved=1");
 }
 
-/* Nobody is refused for want of units that only wait to be swept. */
+/* No order is refused for want of units that only wait to be swept. */
 Test(reservation, expired_units_are_swept_before_a_refusal)
 {
 	flow("receipt  A +10 A@paris +1   -> 201",

@@ -140,7 +140,7 @@ Test(reservation_state, extended_hold_is_not_swept)
 	     "reserve  R3 A=7            -> 409 short A requested=7 available=6");
 }
 
-/* Expired by the clock, its units still reserved: nobody can have taken them. */
+/* Expired by the clock, its units still reserved: no other order can have taken them. */
 Test(reservation_state, reacquire_unswept)
 {
 	flow("receipt  A +10             -> 201",
@@ -181,7 +181,7 @@ Test(reservation_state, reacquire_of_a_live_one_is_a_confirm)
 	     "confirm  R9 reacquire      -> 404 unknown_order");
 }
 
-/* Swept by somebody else's need, in part taken again by it, then had back from what came in. */
+/* Swept for another order, which takes some of its units; then acquired again from units that came in. */
 Test(reservation_state, reacquire_takes_other_units)
 {
 	flow("serve    --lanes 4",
@@ -262,7 +262,7 @@ Test(reservation_state, two_processes)
 	     "reserve  R5 NEW@paris=1    -> 201");
 }
 
-/* Those that are extended by the same time are written together. */
+/* Orders that are extended by the same time are written together. */
 Test(reservation_state, extends_at_once)
 {
 	flow("receipt  A +64                  -> 201",

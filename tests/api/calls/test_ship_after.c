@@ -69,7 +69,7 @@ Test(ship_after, is_of_both_parts)
 	     "claim   settle w1                            -> 201 orders=5 ~R1 ~R2 ~S1 ~S2 ~S3");
 }
 
-/* A claimed order whose time is still to come was claimed by a clock that was ahead. */
+/* A claimed order with a time still to come was claimed by a clock that was ahead. */
 Test(ship_after, outlives_failures_kicks_and_clocks)
 {
 	flow_begin();

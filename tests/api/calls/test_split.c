@@ -130,7 +130,7 @@ Test(split, of_an_order_that_failed)
 	     "get     R1               -> confirmed attempts=1 last_error=later A=3");
 }
 
-/* Each unit is resolved once, whoever comes first. */
+/* Each unit is resolved once, whichever call comes first. */
 Test(split, beside_everything_else)
 {
 	flow("serve --lanes 2 --jobs=settle -> ",

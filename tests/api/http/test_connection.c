@@ -177,7 +177,7 @@ Test(connection, slow_but_sure)
 	flow_end();
 }
 
-/* Large answers that nobody takes. */
+/* Large answers that no client takes. */
 Test(connection, slow_readers)
 {
 	enum { ASKED = 400 };
@@ -257,14 +257,15 @@ Test(connection, more_connections_than_files)
 	for (int i = 0; i < HUNDRED; i++)
 		attack_say(fds[i], GET);
 	said_wait("event=accept_failed");
-	usleep(200000); /* it is tried again with each tick, ten times a second */
+	usleep(200000); /* accept is tried again with each tick, ten times a second */
 	close_all(fds, HUNDRED);
 	flow_steps("wait raw GET /livez           -> 200",
 	           "reserve R1 A=1                -> 201 held");
 	flow_end();
 }
 
-/* What it sent ahead counts while it waits for an answer: it has to go, not somebody who sends a little. */
+/* The bytes that a client sent ahead count while it waits for an answer: it has to go, not a client that sends a
+ * little. */
 Test(connection, much_behind_a_request_that_waits)
 {
 	enum { AHEAD = 60000 };
@@ -380,8 +381,8 @@ Test(connection, more_bytes_than_there_is_room)
 	flow_end();
 }
 
-/* What counts is the memory that is taken, and what a round of clients has left goes back: twice 480 MiB are on their
- * way, 64 may be there. */
+/* The memory that is taken counts, and the rest of a round of clients goes back: twice 480 MiB are on their way, 64 may
+ * be there. */
 Test(connection, memory_counts_not_length)
 {
 	enum { CLIENTS = 60, PIECE = 64 << 10, BODY = 8 << 20, GROWTH_MAX = 90 * MIB_KIB, IDLE_ROUNDS = 50 };
@@ -439,7 +440,7 @@ Test(connection, more_operations_than_there_is_room)
 
 #define ANSWERED "holdfast_requests_total{route=\"GET /v1/skus/{sku}\",status=\"200\"}"
 
-/* All of them are answered, in their order, though nobody reads before the end. */
+/* All of them are answered, in their order, though the client reads none before the end. */
 Test(connection, pipelines)
 {
 	int         fd, status, answers;
@@ -456,7 +457,7 @@ Test(connection, pipelines)
 	for (int64_t now = -1, before = -1; (now > before || now <= 0) && !patience_is_over(from, PATIENCE_MS);
 	     now = trap_metric(0, ANSWERED)) {
 		usleep(20000);
-		before = now; /* until no more of them is answered, as nobody reads */
+		before = now; /* until no more of them is answered, as the client reads none */
 	}
 	shutdown(fd, SHUT_WR);
 	cr_expect(attack_hear(fd, LONG_MS, &heard), "it is not closed"); /* a thousand, one after the other */
@@ -476,7 +477,7 @@ Test(connection, pipelines)
 	flow_end();
 }
 
-/* Who does not read is not read from. */
+/* A client that does not read is not read from. */
 Test(connection, endless_pipelines)
 {
 	enum { CLIENTS = 5, GROWTH_MAX = 32 * MIB_KIB };
@@ -565,7 +566,7 @@ Test(connection, half_closed)
 	flow_end();
 }
 
-/* What they asked for is done all the same, once, and a repeat finds it. Of a reset nobody knows what it overtook. */
+/* Their calls are done all the same, once, and a repeat finds them. It is not known what a reset overtook. */
 Test(connection, closed_before_the_answer)
 {
 	struct text request = {0};

@@ -146,7 +146,7 @@ Test(http_syntax, chunks)
 	end();
 }
 
-/* What comes before the fault is answered first, what comes behind it never. */
+/* Requests before the fault are answered first, those behind it never. */
 Test(http_syntax, in_a_row)
 {
 	begin();

@@ -1,5 +1,5 @@
-/* test_listen.c - where the service listens: who may connect to a unix socket, what lies there already, what is left;
- * several places at once; what is looked at before a database is made. */
+/* test_listen.c - where the service listens: which users may connect to a unix socket, a file that lies there already,
+ * the file that is left; several places at once; checks before a database is made. */
 #include "engine/base/clock.h"
 #include "tests/lang/flow.h"
 #include "tests/kit/patience.h"
@@ -95,7 +95,7 @@ Test(listen, unix_socket)
 	flow_end();
 }
 
-/* What a killed service left is replaced; what lives, and what is no socket, is not. */
+/* The socket of a killed service is replaced; a live one, and a file that is no socket, is not. */
 Test(listen, unix_socket_that_is_there)
 {
 	FILE *file;
@@ -215,7 +215,7 @@ Test(listen, several_places)
 	flow_end();
 }
 
-/* Places for clients are shared: while all are taken, nobody comes in by another door. */
+/* Places for clients are shared: while all are taken, no client comes in by another door. */
 Test(listen, several_places_and_more_clients)
 {
 	enum { CLIENTS = 40 };
@@ -309,7 +309,7 @@ Test(listen, looked_at_before_a_database)
 	flow_end();
 }
 
-/* Who starts a second one is told so, whichever of the two he meets first: its port or its folder. */
+/* The start of a second one is refused, whichever of the two it meets first: its port or its folder. */
 Test(listen, a_second_serve_of_a_folder)
 {
 	struct program first = {0};

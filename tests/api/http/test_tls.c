@@ -80,7 +80,7 @@ static void end(void)
 	flow_end();
 }
 
-/* What the programs said. */
+/* True: the programs said the text. */
 static bool log_has(const char *text)
 {
 	struct text said = {0};
@@ -253,7 +253,7 @@ Test(tls, long_bodies_and_answers)
 	end();
 }
 
-/* So that nobody takes the last answer for one that was cut off (RFC 9112, 9.8). */
+/* A farewell tells the last answer from one that was cut off (RFC 9112, 9.8). */
 Test(tls, farewell)
 {
 	static const char *const last[] = {"GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
@@ -277,7 +277,7 @@ Test(tls, farewell)
 	end();
 }
 
-/* Who says that nothing more comes gets what it asked for, and a farewell. */
+/* A client that says that nothing more comes gets its answers, and a farewell. */
 Test(tls, half_close)
 {
 	static const int versions[] = {TLS1_2_VERSION, TLS1_3_VERSION};
@@ -383,8 +383,7 @@ Test(tls, plain_text_and_garbage)
 	end();
 }
 
-/* Nothing at all, and the head of a greeting: both are closed when the time for a handshake is over, and nobody else.
- */
+/* Nothing at all, and the head of a greeting: both are closed when the time for a handshake is over, and no other. */
 Test(tls, stalled_handshakes)
 {
 	struct peer old, new;
@@ -501,7 +500,7 @@ Test(tls, files_that_are_wrong)
 	flow_end();
 }
 
-/* Whose certificate a new connection is shown. */
+/* Checks the name in the certificate that a new connection is shown. */
 static void shown(const char *name)
 {
 	struct peer p;

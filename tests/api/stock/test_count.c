@@ -72,7 +72,7 @@ Test(count, of_a_time_that_may_not_be)
 	     "count   A=9 as_of=-3023900                     -> 201");
 }
 
-/* What was counted and what has moved since has to cover what is promised, and is never below zero. */
+/* The units counted, and those that moved since, have to cover the promised ones, and are never below zero. */
 Test(count, of_yesterday_that_is_short)
 {
 	flow("receipt A +10 B +10                            -> 201",

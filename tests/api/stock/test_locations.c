@@ -233,7 +233,7 @@ Test(locations, limit_of_a_key)
 	     "reserve R3 A@x,y=10               -> 201");
 }
 
-/* Never a unit too many, and nobody is refused while one place has it all. */
+/* Never a unit too many, and no order is refused while one location has it all. */
 Test(locations, last_units)
 {
 	flow("serve    --lanes 2",
@@ -281,7 +281,7 @@ Test(locations, batches_beside_others)
 	     "sku      B -> available=0 reserved=384");
 }
 
-/* Whoever made it; the service learns of it by the first row or call that names it. */
+/* Whichever process made it, the service learns of it by the first row or call that names it. */
 Test(locations, made_by_another_process)
 {
 	flow("receipt A@paris +5 -> 201",

@@ -50,7 +50,7 @@ Test(places, what_is_aside_is_not_for_sale)
 	     "run     audit                                     -> 0");
 }
 
-/* What goes out and comes back where it is not for sale is no level of the sku. */
+/* Units that go out and come back where they are not for sale change no level of the sku. */
 Test(places, levels_are_of_what_is_for_sale)
 {
 	flow("serve   --lanes 1 --stock-changed                 -> ",
@@ -133,7 +133,7 @@ Test(places, every_service_sees_each_of_several_changes)
 	flow_end();
 }
 
-/* What is short at a place that is not for sale any more is refused as that. */
+/* An order that is short at a location that does not sell any more is refused for that. */
 Test(places, short_is_not_said_by_an_older_kind)
 {
 	flow_begin();

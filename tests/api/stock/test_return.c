@@ -1,5 +1,5 @@
-/* test_return.c - a return that names its order: what may come back of which order, under which id, how often; who may
- * bring it back; two that come at once. */
+/* test_return.c - a return that names its order: which units may come back of which order, under which id, how often;
+ * which keys may bring them back; two that come at once. */
 #include "tests/kit/proxy.h"
 #include "tests/kit/server.h"
 #include "tests/lang/trap.h"
@@ -180,7 +180,7 @@ Test(return, names_a_hundred_parts)
 	flow_end();
 }
 
-/* What a task has settled comes back like what was settled by its id. */
+/* Units that a task has settled come back like those of an order that was settled by its id. */
 Test(return, of_what_a_task_settled)
 {
 	flow("receipt A +10                    -> 201",
@@ -410,7 +410,7 @@ Test(return, by_themselves_at_once)
 	     "get     R1                               -> returned[0].qty=2400000008");
 }
 
-/* Somebody has the order's row: the return waits, others go on. */
+/* Another program has the order's row: the return waits, others go on. */
 Test(return, of_a_locked_order)
 {
 	struct race *race;
@@ -430,7 +430,7 @@ Test(return, of_a_locked_order)
 	flow_end();
 }
 
-/* What comes back the customer has no longer. */
+/* Units that come back are no longer the customer's. */
 Test(return, lowers_what_the_customer_has)
 {
 	flow("receipt A +1000000000 A +1000000000 B +5  -> 201",
@@ -522,7 +522,7 @@ Test(return, without_an_order_pays_nothing)
 	server_remove(&server);
 }
 
-/* Roles: whoever has orders brings their units back; all other movements are an admin's. */
+/* Roles: a key that makes orders brings their units back; all other movements are an admin's. */
 Test(return, by_whom)
 {
 	flow("keys shop order | hand worker | eye read | boss admin | both order,worker",

@@ -7,7 +7,7 @@
 #define THRESHOLDS "raw GET /v1/skus/A/thresholds"
 #define EAN        "4006381333931"
 
-/* A sku without units is there, and is short; one that nobody has named is unknown. */
+/* A sku without units is there, and is short; one that was never named is unknown. */
 Test(skus, are_made)
 {
 	flow("raw GET /v1/skus/A          -> 404 unknown_sku",
@@ -22,7 +22,7 @@ Test(skus, are_made)
 	     "race 16  raw PUT /v1/skus/C {} -> 1x 201 | 15x 200");
 }
 
-/* What is left out stays, null removes, and each is set by itself. */
+/* A member that is left out stays, null removes it, and each is set by itself. */
 Test(skus, have_a_name_and_barcodes)
 {
 	flow(PUT "{'name':'Tasse weiß ☕\ufe0f','barcodes':['" EAN "','X 1']} -> 201 'name=Tasse weiß ☕\ufe0f'"
@@ -89,7 +89,8 @@ Test(skus, longest_details)
 	flow_end();
 }
 
-/* Whose goods are these? Two skus may have the same barcode; the list is by code, and combines with other filters. */
+/* Goods are found by their barcode. Two skus may have the same barcode; the list is by code, and combines with other
+ * filters. */
 Test(skus, found_by_barcode)
 {
 	flow("receipt  A +5 B +1 C +1     -> 201",

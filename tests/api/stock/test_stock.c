@@ -106,7 +106,7 @@ Test(stock, any_addition_makes_a_location)
 	     "reserve  R1 A@rome=3 A@oslo=4 -> 201");
 }
 
-/* What was refused has received nothing. */
+/* A receipt that was refused has received nothing. */
 Test(stock, refused_receipt_makes_no_sku)
 {
 	flow("receipt  A +1                 -> 201",
@@ -262,7 +262,7 @@ Test(stock, texts_of_a_movement)
 	flow_end();
 }
 
-/* What was read of a sku before the answer broke off is not remembered. */
+/* Rows of a sku that were read before the answer broke off are not remembered. */
 Test(stock, totals_whose_answer_broke_off)
 {
 	struct proxy *proxy;

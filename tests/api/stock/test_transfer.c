@@ -39,7 +39,7 @@ Test(transfer, is_refused)
 	     "raw GET /v1/locations/x                          -> 200 kind=stock");
 }
 
-/* What a location gives has to be there before the movement. */
+/* Units that a location gives have to be there before the movement. */
 Test(transfer, gives_what_is_there_before)
 {
 	flow("receipt A@x +5 A@y +1                            -> 201",
@@ -54,7 +54,7 @@ Test(transfer, gives_what_is_there_before)
 	     "run audit                                        -> 0");
 }
 
-/* Units of many slots, through two services, to and fro at once: nothing is lost, and nobody is told of a deadlock. */
+/* Units of many slots, through two services, to and fro at once: nothing is lost, and no call is told of a deadlock. */
 Test(transfer, to_and_fro_at_once)
 {
 	flow_begin();

@@ -172,7 +172,7 @@ Test(decide, replay_comes_before_everything)
 	table_free(&t);
 }
 
-/* What made an order is a success as long as the order is not over. */
+/* A call that made an order is a success as long as the order is not over. */
 Test(decide, a_repeat_tells_of_the_state)
 {
 	static const struct {

@@ -55,7 +55,7 @@ struct reader {
 	pthread_t thread;
 	unsigned  limit_max;
 	bool      forgets; /* begins each page without memory, as another process would */
-	/* what has come */
+	/* the events that have come */
 	struct hot  hot[HOTS_MAX];
 	uint64_t    last_no[WRITERS_MAX];
 	uint32_t    last_place[WRITERS_MAX];

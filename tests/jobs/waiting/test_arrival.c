@@ -127,7 +127,7 @@ Test(arrival, passes_over_who_is_locked)
 }
 
 /* A writer that hands out an arrival has it to itself for half a second. A clock that was ahead would make that much
- * longer; such a time is ignored. The writer is that of the connection, from the first step on. */
+ * longer; a time like this is ignored. The writer is that of the connection, from the first step on. */
 Test(arrival, of_a_clock_that_was_ahead)
 {
 	flow_begin();

@@ -1,4 +1,4 @@
-/* test_line.c - places with waits_at: while an order waits for a sku such a place sells none of it. Units that become
+/* test_line.c - places with waits_at: while an order waits for a sku, these places sell none of it. Units that become
  * available there go to the orders in the queue, in queue order. */
 #include "tests/kit/server.h"
 #include "tests/lang/trap.h"
