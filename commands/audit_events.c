@@ -449,6 +449,7 @@ static void doubt_judge(struct events_audit *a, struct subject *s)
 	why = differs(a, s->is_movement, s, s->row);
 	if (!why) {
 		s->doubt = false;
+		assert(a->doubts > 0);
 		a->doubts--;
 	} else if (++s->differs == LOOKS_DIFFER) {
 		s->why = why;

@@ -34,6 +34,7 @@ static enum db_result task_mark(struct reap *r, const struct task *task, bool *o
 	                                              .looked_at = r->reaper->looked_at},
 	                               NULL, NULL);
 
+	assert(!r->reaper->dry);
 	*ours = result == DB_OK && db_changed(r->db) == 1;
 	if (*ours)
 		counter_add(COUNT_REAPED_TASKS, 1);

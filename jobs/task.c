@@ -98,6 +98,7 @@ enum db_result task_page(struct db *db, enum statement name, const struct fill *
 	struct task_reader in = {.list = list, .max = max};
 	enum db_result     result = db_ask(db, name, fill, task_row, &in);
 
+	assert(in.count <= max);
 	*count = in.count;
 	return result;
 }

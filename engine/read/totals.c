@@ -247,6 +247,7 @@ static void listed_read(void *arg, const struct db_row *row)
 static void level_add(struct listing *in, struct level_row level)
 {
 	in->levels = mem_reach(in->levels, in->levels_count, &in->levels_max, sizeof(*in->levels));
+	assert(in->levels_count < in->levels_max);
 	in->levels[in->levels_count++] = level;
 }
 
