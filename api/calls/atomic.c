@@ -90,6 +90,7 @@ void atomic_start(struct request *r, const char *name, void (*results)(struct js
 {
 	size_t again = item_again(r);
 
+	assert(r->ops_count > 0 && r->ops_count <= ITEMS_MAX);
 	if (again != SIZE_MAX) {
 		atomic_refuse(r, name, again, INVALID, "", "names an order that an earlier item names");
 		return;

@@ -89,6 +89,7 @@ bool unit_is_certain(struct op *const *ops, size_t count, const struct batch *b)
 {
 	bool whole = ops[0]->atomic && !ops_granted(ops, count);
 
+	assert(count == 1 || ops[0]->atomic);
 	for (size_t i = 0; i < count; i++) {
 		if (whole && (ops[i]->lookup_seq == 0 || ops[i]->lookup_seq != ops[0]->lookup_seq))
 			return false;

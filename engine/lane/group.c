@@ -56,6 +56,7 @@ void group_judge(struct batch *b, struct op *const *ops, size_t count)
 {
 	bool granted = ops_granted(ops, count), large = granted && lines_written(ops, count) > ITEMS_LINES_MAX;
 
+	assert(count <= ITEMS_MAX && !ops[count - 1]->more_follow); /* the call is whole */
 	if (granted && !large)
 		return;
 	group_give_up(b);

@@ -11,6 +11,7 @@
 #include "tests/lang/expect.h"
 #include "tests/lang/trap.h"
 #include "tests/model/line.h"
+#include "tests/model/losses_told.h"
 #include "tests/model/makes.h"
 #include "tests/model/meets.h"
 #include "tests/model/order.h"
@@ -575,40 +576,6 @@ static void orders_compare(void)
 	text_fini(&cursor);
 }
 
-/* Every order that lost units was told so, once for each movement; every one that was served, at least once. */
-static void events_compare(void)
-{
-	static int    arrived[MODEL_IDS], backordered[MODEL_IDS];
-	struct client client;
-	struct answer answer = {0};
-	const cJSON  *event;
-
-	client_open(&client, flow_port(0));
-	client_ask(&client, "GET", "/v1/events?types=reservation.arrived,reservation.backordered&limit=1000", "",
-	           &answer);
-	cJSON_ArrayForEach(event, cJSON_GetObjectItemCaseSensitive(answer.json, "items"))
-	{
-		const cJSON *data = cJSON_GetObjectItemCaseSensitive(event, "data");
-		const char  *type = cJSON_GetObjectItemCaseSensitive(event, "type")->valuestring;
-		int          id = atoi(cJSON_GetObjectItemCaseSensitive(data, "order_id")->valuestring + 1);
-
-		if (strcmp(type, "reservation.arrived") == 0)
-			arrived[id]++;
-		else
-			backordered[id]++;
-	}
-	for (int id = 0; id < run.model->ids; id++) {
-		const struct order *o = &run.model->order[id];
-
-		if (backordered[id] != o->losses)
-			flow_fail("O%d has lost units %d times, events tell of %d", id, o->losses, backordered[id]);
-		if (!o->ask.wish.places && (arrived[id] > 0) != o->served)
-			flow_fail("O%d was served: %d, %d events tell", id, o->served, arrived[id]);
-	}
-	answer_fini(&answer);
-	client_close(&client);
-}
-
 /* With everything swept that has expired, nothing is uncertain any more. */
 static void end_compare(void)
 {
@@ -622,7 +589,7 @@ static void end_compare(void)
 	if (!flow_failed())
 		orders_compare();
 	if (!flow_failed())
-		events_compare();
+		losses_compare(run.model);
 	flow_step("run audit -> 0");
 }
 
