@@ -365,6 +365,11 @@ static const struct damage {
 	{"limit_is_known", "sku=A per_customer=0 number=1", true,
          "INSERT INTO sku_limit VALUES (1, 1); UPDATE sku SET per_customer = 0 WHERE code = 'A'",
          "DELETE FROM sku_limit; UPDATE sku SET per_customer = NULL WHERE code = 'A'"},
+	{"stop_is_known", "sku=A for_sale=0", true, "UPDATE sku SET for_sale = 0 WHERE code = 'A'",
+         "UPDATE sku SET for_sale = 1 WHERE code = 'A'"},
+	{"location_stop_is_whole", "location=main for_sale=1 stop_reason=x", false,
+         "UPDATE location SET stop_reason = 'x' WHERE code = 'main'",
+         "UPDATE location SET stop_reason = NULL WHERE code = 'main'"},
 	{"barcode_names_its_sku", "sku=A sku_id=1 place=1", true, "INSERT INTO sku_barcode VALUES (1, 1, '4', 'B')",
          "DELETE FROM sku_barcode"},
 	{"level_is_whole", "sku=A location=- level=9 low=-", true, "INSERT INTO level VALUES (1, 99, 9, NULL, 0)",
@@ -641,7 +646,8 @@ Test(audit, range_by_range)
 	flow_step("receipt A +1 -> 201");
 	sql_run("DELETE FROM movement_line; DELETE FROM movement; DELETE FROM stock_slot; DELETE FROM sku; "
 	        "DELETE FROM event; REPLACE INTO log_floor SELECT writer_id, event_no, stamp FROM log_writer; "
-	        "INSERT INTO sku SELECT seq, CONCAT('S', seq), UTC_TIMESTAMP(3), NULL, NULL FROM seq_1_to_4000; "
+	        "INSERT INTO sku (sku_id, code, created_at)"
+	        " SELECT seq, CONCAT('S', seq), UTC_TIMESTAMP(3) FROM seq_1_to_4000; "
 	        "INSERT INTO reservation (" RESERVATION_COLUMNS
 	        ") SELECT seq, CONCAT('R', seq), '', NULL, 3, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3),"
 	        " 0, 0, NULL, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), NULL, UTC_TIMESTAMP(3), 0, 0, NULL"

@@ -346,7 +346,7 @@ Test(damaged, a_large_number_takes_no_memory)
 	flow_begin();
 	flow_step("receipt M A +10 -> 201");
 	before = pages_held();
-	flow_steps("sql INSERT INTO sku VALUES (60000000, 'BIG', UTC_TIMESTAMP(3), NULL, NULL)",
+	flow_steps("sql INSERT INTO sku (sku_id, code, created_at) VALUES (60000000, 'BIG', UTC_TIMESTAMP(3))",
 	           "receipt N BIG +1 -> 201",
 	           "sku BIG -> 200 available=1",
 	           "reserve O BIG=1 ttl=600 -> 201");
