@@ -294,7 +294,8 @@ Test(stock, sku_is_received_while_it_is_asked_for)
 
 		snprintf(race, sizeof(race),
 		         "race 32 receipt M%d-# N%d +2 || reserve R%d-# N%d=1 || reserve Q%d-# N%d@x=1"
-		         " || return K%d-# N%d@y +1 -> *x 201 | *x 409 short | *x 422 unknown_sku | *x 422 unknown_location",
+		         " || return K%d-# N%d@y +1 -> *x 201 | *x 409 short | *x 422 unknown_sku"
+		         " | *x 422 unknown_location",
 		         i, i, i, i, i, i, i, i);
 		flow_each((const char *const[]){race, NULL});
 		flow_step("receipt N%d +1 -> 201", i);
