@@ -178,7 +178,8 @@ static struct sku *bucket_find(struct catalogue *c, const char *code, size_t len
 	return NULL;
 }
 
-/* What has no number or no code, by damage alone, stands in no bucket: 0 ends one, and no code belongs to several. */
+/* True: it has a number and a code. Only a damaged row lacks one, and stands in no bucket: 0 ends a bucket, and an
+ * empty code would belong to several skus. */
 static bool is_named(uint32_t id, size_t len)
 {
 	return id > 0 && len > 0;

@@ -49,7 +49,7 @@ struct sku_limit {
 	struct sku *sku;
 	int64_t     per_customer; /* 0: none */
 };
-/* Enters the limits that were read behind the known number, all up to `to`. Where somebody else has entered more
+/* Enters the limits that were read behind the known number, all up to `to`. Where another thread has entered more
  * meanwhile, or the catalogue forgot since `past`, none is entered. `read_ms`: clock_ms when the statement was sent
  * that found no change behind `to`; LIMITS_MORE: there may be some. */
 #define LIMITS_MORE INT64_MIN

@@ -5,7 +5,7 @@
  *   done(arg, op), op_free     ◀─ eventfd ◀── answer each  ◀─ verdict ◀─
  *
  * engine_start hands an operation over, to be begun when engine_wake is called; `done` hands it back, once, on the
- * thread of the op's loop, never before engine_start has returned. In between nobody else may touch it. */
+ * thread of the op's loop, never before engine_start has returned. In between nothing else may touch it. */
 #ifndef ENGINE_H
 #define ENGINE_H
 
@@ -32,8 +32,8 @@ bool engine_start(struct engine *e, struct op *op, struct loop *loop, void (*don
  * to the lane of the first. */
 bool engine_start_batch(struct engine *e, struct op *first, size_t count, struct loop *loop,
                         void (*done)(void *arg, struct op *op), void *arg) MUST_CHECK;
-/* Hands each op of such a list to the lane of its own id: the ops of one lane at once, all or none, in their order.
- * Returns the ops of the lanes whose queues are full, linked by `next`: they are still the caller's. */
+/* Hands each op of the list `first` to the lane of its own id: the ops of one lane at once, all or none, in their
+ * order. Returns the ops of the lanes whose queues are full, linked by `next`: they are still the caller's. */
 struct op *engine_start_each(struct engine *e, struct op *first, struct loop *loop,
                              void (*done)(void *arg, struct op *op), void *arg) MUST_CHECK;
 /* Begins all operations handed over, as one batch where they fit. Call it before a loop waits. Any thread. */

@@ -11,9 +11,8 @@ int          loop_fd(const struct loop *l); /* readable when loop_run has someth
 void loop_run(struct loop *l);
 void loop_free(struct loop *l); /* nothing may be under way */
 
-/* Outbox: operations that have their outcome and whose loops are not told yet. One thread owns it. Loops are told after
- * the next batch was sent, which gives 3 to 8 % more orders: the database has work before loops and clients want the
- * cores. */
+/* Outbox: operations with an outcome that their loops are not told yet. One thread owns it. Loops are told after the
+ * next batch was sent, which gives 3 to 8 % more orders: the database has work before loops and clients want cores. */
 struct outbox {
 	struct op *first, **last;
 };

@@ -401,7 +401,7 @@ static void print_lines(struct text *t, const struct op *op)
 		print_choice(t, &op->choices[i]);
 }
 
-/* What the lines of a movement carry. */
+/* Prints what the lines of a movement carry. */
 static void print_carried(struct text *t, const struct op *op)
 {
 	for (size_t i = 0; i < op->move.transfers_count; i++) {

@@ -23,7 +23,7 @@ enum op_kind {
 /* The thread that answers a kind. BY_LANE: many in one transaction. BY_READER: totals, reservations, lists. BY_CENSUS:
  * counts, which walk an index. BY_BACKGROUND: jobs. BY_FEED: events. Each has its own connection. */
 enum answerer { BY_LANE, BY_READER, BY_CENSUS, BY_BACKGROUND, BY_FEED, ANSWERERS };
-/* What op_kinds.def says of a kind. */
+/* The traits of a kind, by op_kinds.def. */
 struct op_trait {
 	enum answerer          by;
 	size_t                 size;        /* of a payload that the union only points to; 0 otherwise */
@@ -75,10 +75,11 @@ struct loss {
 /* An order that may lose units. */
 struct loser {
 	struct reservation *reservation; /* owned */
-	bool                locked;      /* the lane's: it is as it was read, and nobody changes it meanwhile */
+	bool                locked;      /* the lane's: it is as it was read, and stays so */
 };
-/* What one movement takes from orders. LOSERS_MAX: orders that lose units. LOST_MAX: lines of theirs that do. All of it
- * is one transaction of a lane: others waited 0.02 to 0.34 s for one of 4,000 to 5,000 lines, on two busy cores. */
+/* The units that one movement takes from orders. LOSERS_MAX: orders that lose units. LOST_MAX: lines of theirs that do.
+ * All of it is one transaction of a lane: others waited 0.02 to 0.34 s for one of 4,000 to 5,000 lines, on two busy
+ * cores. */
 enum { LOSERS_MAX = 1000, LOST_MAX = 5000 };
 struct losses {
 	struct loser      *losers; /* from the end of the queue on, as they were picked; none at first */
@@ -101,10 +102,10 @@ struct move { /* OP_MOVE; of OP_GET_MOVEMENT the answer */
 	struct movement   *found;           /* the lane's: the row that the look-up of its id gave */
 	struct movement   *movement;        /* the answer: as it is now; owned */
 	union {
-		struct transfer *transfers; /* each adds to two lines, whose `expected` is what leaves */
+		struct transfer *transfers; /* each adds to two lines; their `expected` is the units that leave */
 		struct counted  *counted;   /* room for one of each line */
-		char (*parts)[ID_MAX + 1];  /* a refused return: settled orders that were split off and have such units;
-		                               PARTS_MAX of them at most; owned */
+		char (*parts)[ID_MAX + 1];  /* a refused return: settled orders that were split off and have units of
+		                             * its skus; PARTS_MAX of them at most; owned */
 	};
 };
 
@@ -135,7 +136,7 @@ struct claim {
 enum { KIN_MAX = 100 };
 struct kin {                                 /* OP_GET: what its reservation has to do with others */
 	char         split_from[ID_MAX + 1]; /* an order; empty: none */
-	struct claim task;                   /* that has it, or that settled or expired it; task_id 0: none */
+	struct claim task;                   /* the task that has it, or settled or expired it; task_id 0: none */
 	unsigned     task_state;             /* as stored */
 	bool         was_split;              /* some parts were split off .. */
 	size_t       parts_count;
@@ -202,14 +203,14 @@ struct census {             /* OP_COUNTS */
 	size_t  webhooks_count;
 	int64_t event_rows, event_bytes, oldest_event_ms; /* the log of events; 0 ms when it is empty */
 	int64_t levels_behind_ms;                         /* how long ago nothing was left to look at */
-	int64_t ahead[AHEAD_KINDS]; /* rows whose time a clock gave that was ahead; a reaper brings them back */
+	int64_t ahead[AHEAD_KINDS]; /* rows with a time of a clock that was ahead; a reaper brings them back */
 	int64_t counted_ms;         /* clock_boot_ms when the count began .. */
 	int64_t counted_at;         /* .. and ms since 1970 by the database's clock */
 	int64_t took_ms;
 };
 
-/* JOB_ENDS: the op comes back. JOB_TAKEN: somebody has it, and gives it back by an outbox (loop.h), on whatever thread.
- * JOB_AGAIN: it is run again at op->again_ms, or comes back as it is where the reader is to end. */
+/* JOB_ENDS: the op comes back. JOB_TAKEN: another thread has it, and gives it back by an outbox (loop.h). JOB_AGAIN: it
+ * is run again at op->again_ms, or comes back as it is where the reader is to end. */
 enum onward { JOB_ENDS, JOB_TAKEN, JOB_AGAIN };
 struct op;
 
@@ -230,7 +231,7 @@ struct follow {                        /* OP_FOLLOW: events behind a place of th
 	unsigned            limit;     /* at most so many events */
 	int                 wait_s;    /* at the end of the log: time to wait for an event; up to FOLLOW_S_MAX */
 	struct text_shared *page;      /* the answer, in JSON; with OUTCOME_OK only */
-	bool                gives_way; /* the answer: the wait ended because somebody else needs the place */
+	bool                gives_way; /* the answer: the wait ended because another reader needs the place */
 };
 
 /* A line of a reservation that names several locations. Each of them is also a line of the op, with the units that
@@ -296,7 +297,7 @@ struct op {
 	bool                may_exist;     /* the id may exist: the look-up comes before anything is sent */
 	bool                exclusive;     /* a batch of its own, decided under locks */
 	bool                writes;        /* decided: something is written for it */
-	bool                row_locked;    /* blocked.c: somebody outside has a row of it; slots: struct balance */
+	bool                row_locked;    /* blocked.c: another program has a row of it; slots: struct balance */
 	bool                suspects_lock; /* the op's batch waited in vain for a lock that no look finds */
 	bool                tried_alone;   /* that lock, or many conflicts, kept it waiting: it is a batch of its own */
 	uint8_t             errors;        /* rounds of the op by itself that the database refused */
@@ -308,7 +309,7 @@ struct op {
 	unsigned            needs;         /* NEEDS_.. of engine/write/batch.h */
 	uint64_t            new_id;
 	struct reservation *found, *other; /* the rows that the look-ups of its id and of other_id gave; owned */
-	struct claim       *claim;         /* who has the order to be settled or replaced; NULL: no open task; owned */
+	struct claim       *claim;         /* the claim of the order to settle or replace; NULL: no open task; owned */
 	int64_t             other_before;  /* `changed` of the other order, or of the one that is amended, at the
 	                                      look-up before; -1: it was not there */
 	int64_t  busy_since_ms;            /* first time at which it was parked; 0: never */
@@ -328,7 +329,7 @@ _Static_assert(sizeof(struct op) + sizeof(struct line) <= 450, "a reservation of
 struct op *op_new(enum op_kind kind, size_t lines_max, size_t text_size) MUST_CHECK;
 /* The state of its order behind it: a part that is split off stays in that of the first, which was looked up. */
 enum reservation_state op_state(const struct op *op);
-/* A NUL-terminated copy in the op's own text, of whose text_size it takes len + 1: there must be room. */
+/* A NUL-terminated copy in the op's own text. It takes len + 1 of the text_size: there must be room. */
 const char *op_text(struct op *op, const char *bytes, size_t len);
 /* Adds a line, one of lines_max, with its codes by op_text; location NULL is `main` and takes no text. */
 struct line *op_line(struct op *op, const char *sku, size_t sku_len, const char *location, size_t location_len,
@@ -341,7 +342,7 @@ void op_transfer(struct op *op, const struct transfer *transfer);
 void op_counts(struct op *op, size_t max);
 void op_counted(struct op *op, int64_t expected, int64_t as_of);
 /* The line that was added last takes promised units where too little is left; their orders wait at `to`, or with NULL
- * at waits_at of its location. No line of such a movement has the sku and location of another one. */
+ * at waits_at of its location. No line of a movement that may lose has the sku and location of another one. */
 void                                 op_lose(struct op *op, const char *to, size_t to_len);
 static inline const struct op_trait *op_trait(const struct op *op)
 {

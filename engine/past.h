@@ -1,5 +1,5 @@
 /* past.h - keeps what the catalogue knows true: recognises a database that is another one, or an earlier past of the
- * known one, and reads locations whose version has changed.
+ * known one, and reads the locations when their version has changed.
  *
  * The database's mark (table identity) and the newest names of the catalogue tell: a restore to an earlier moment lacks
  * these names or gave their numbers to others. A lane also reads its own row (fence.c). */

@@ -28,7 +28,7 @@ void queue_fini(struct queue *q); /* empty */
 bool queue_push(struct queue *q, struct op *first, size_t count) MUST_CHECK;
 void queue_wake(struct queue *q);
 /* Moves up to `max` operations to `out`. With none there waits up to wait_ms, for ever if negative; a closed queue does
- * not wait. The thread of whoever answers, as queue_park. */
+ * not wait. For the thread that answers, as queue_park. */
 size_t queue_take(struct queue *q, struct op **out, size_t max, int wait_ms);
 /* Sets the number of parked operations (it is no increment). They count against QUEUE_OPS. */
 void   queue_park(struct queue *q, size_t parked);

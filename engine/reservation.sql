@@ -20,11 +20,11 @@ l.sku_id, k.code, l.location_id, o.code, l.slot, l.qty, o.kind
   LEFT JOIN sku k ON k.sku_id = l.sku_id LEFT JOIN location o ON o.location_id = l.location_id
 
 -- piece: is_past_its_time
--- A held reservation whose time has passed by the clock of this moment.
+-- A held reservation: its time has passed by the clock of this moment.
 state = {held} AND expires_at <= SYSDATE(3)
 
 -- piece: is_kept
--- A held reservation whose time has not passed.
+-- A held reservation: its time has not passed.
 state = {held} AND expires_at > SYSDATE(3)
 
 -- piece: is_free
@@ -32,7 +32,7 @@ state = {held} AND expires_at > SYSDATE(3)
 task_id IS NULL
 
 -- piece: is_put_aside
--- Task 0 is nobody's: a hold that failed to expire, or a confirmed reservation that is not to be shipped yet. A claim
+-- Task 0 is no task: a hold that failed to expire, or a confirmed reservation that is not to be shipped yet. A claim
 -- makes it free when it is due.
 task_id = 0
 
@@ -50,7 +50,7 @@ due_at <= UTC_TIMESTAMP(3)
 
 -- piece: as_read
 -- The rows of a change, none of which was changed or claimed since it was read: a range of the primary key. The row of
--- nobody is there because an UPDATE with one row alone would be a walk over all rows.
+-- zeroes is there because an UPDATE with one row alone would be a walk over all rows.
 (reservation_id, changed, attempts) IN ((0, 0, 0), {rows})
 
 -- piece: is_had_as_read
@@ -136,7 +136,8 @@ SELECT reservation_id, line_no, granted, limited
 INSERT INTO key_hold (reservation_id, key_id, units) VALUES {rows};
 
 -- name: key_hold_set
--- Enters holds whose lines a split has changed, whatever key_hold_enter reads at the same time. Rows: as key_hold_add.
+-- Enters holds with lines that a split has changed, whatever key_hold_enter reads at the same time. Rows: as
+-- key_hold_add.
 INSERT INTO key_hold (reservation_id, key_id, units) VALUES {rows} ON DUPLICATE KEY UPDATE units = VALUES(units);
 
 -- name: reservation_line_add (prepared, never_waits)
@@ -163,7 +164,7 @@ UPDATE reservation FORCE INDEX (PRIMARY) SET {made_confirmed}
 UPDATE reservation_line FORCE INDEX (PRIMARY) SET slot = {slot}, live = 1 WHERE reservation_id IN ({list});
 
 -- name: reservation_line_end
--- The lines of reservations that have ended just now: no list of who holds their sku walks over them any more.
+-- The lines of reservations that have ended just now: no list of the holders of their sku walks over them any more.
 UPDATE reservation_line FORCE INDEX (PRIMARY) SET live = 0 WHERE reservation_id IN ({list});
 
 -- name: reservation_release_held
@@ -194,7 +195,7 @@ UPDATE reservation FORCE INDEX (PRIMARY) SET state = {released}, changed = @s, r
  WHERE {as_read} AND (({is_kept}) OR state = {confirmed}) AND {is_had_as_read};
 
 -- name: reservation_take_turn (never_waits)
--- What replaces a confirmed reservation was confirmed when that one was, and has its turn among the claims. Rows: (id
+-- An order that replaces a confirmed one takes over its time of confirmation, and its turn among the claims. Rows: (id
 -- of the new one, id of the replaced one).
 UPDATE (SELECT 0 AS new_id, 0 AS old_id UNION ALL VALUES {rows}) turn
   STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = turn.new_id
@@ -208,20 +209,19 @@ SELECT COUNT(*) FROM (
    ORDER BY reservation_id FOR UPDATE) locked;
 
 -- name: losers_lock
--- Locks those of the rows that may lose units: live ones of no task that are as they were read and that nobody else has
--- locked.
+-- Locks the rows that may lose units: live ones of no task that are as they were read and not locked by others.
 SELECT reservation_id FROM reservation FORCE INDEX (PRIMARY)
  WHERE {as_read} AND NOT {is_claimed} AND (({is_kept}) OR state IN ({confirmed}, {buried}))
  ORDER BY reservation_id FOR UPDATE SKIP LOCKED;
 
 -- name: task_lose
--- The task that has claimed a reservation loses it by a split, or because somebody else revives, expires or settles it,
+-- The task that has claimed a reservation loses it by a split, or because another call revives, expires or settles it,
 -- and can tell so. What HAVING leaves out stays locked: no claim comes between this and the change.
 INSERT IGNORE INTO task_lost (task_id, order_id)
 SELECT task_id, order_id FROM reservation FORCE INDEX (PRIMARY) WHERE {as_read} HAVING task_id > 0 FOR UPDATE;
 
 -- name: split_first
--- The first reservation stays as it is but for its lines, and nobody has claimed it any more. Its attempts stay.
+-- The first reservation stays as it is but for its lines, and no task has claimed it any more. Its attempts stay.
 UPDATE reservation FORCE INDEX (PRIMARY)
    SET changed = @s, noted = noted | {parts}, task_id = IF(state = {confirmed} AND {is_put_aside}, 0, NULL),
        due_at = IF(state = {held}, expires_at, due_at)
@@ -233,7 +233,7 @@ INSERT INTO reservation_line (reservation_id, sku_id, location_id, slot, qty) VA
     ON DUPLICATE KEY UPDATE qty = qty - VALUES(qty);
 
 -- name: split_line_drop (never_waits)
--- Lines that leave whole. Rows: (reservation_id, sku, location); the row of nobody as in as_read.
+-- Lines that leave whole. Rows: (reservation_id, sku, location); the row of zeroes as in as_read.
 DELETE l FROM reservation_line l FORCE INDEX (PRIMARY)
  WHERE (l.reservation_id, l.sku_id, l.location_id) IN ((0, 0, 0), {rows});
 
@@ -259,8 +259,8 @@ INSERT INTO reservation (reservation_id, order_id, lines_hash, key_id, state, ex
 INSERT INTO reservation_part (first_id, part_id, sku_id, location_id, units_before, qty) VALUES {rows};
 
 -- name: parts_settled
--- The settled orders with units of a sku that were split off from an order, or from such a part. The walk follows the
--- splits of this sku by the primary key. Rows: (reservation_id of the first, sku).
+-- The settled orders with units of a sku that were split off from an order, or from one of its parts. The walk follows
+-- the splits of this sku by the primary key. Rows: (reservation_id of the first, sku).
 WITH RECURSIVE asked(reservation_id, sku_id) AS (VALUES {rows}), parted(first_id, part_id, sku_id) AS (
   SELECT a.reservation_id, s.part_id, s.sku_id
     FROM asked a
@@ -289,8 +289,8 @@ WITH back(reservation_id, sku_id, units) AS (VALUES {rows})
 
 -- name: returned_make (never_waits)
 -- Makes the rows that returned_add raises, each by itself: it would count 1 for a new row and 2 for one that was there,
--- and two returns, one of them refused, would count as much as two that are new. Whoever writes these rows has locked
--- their reservation.
+-- and two returns, one of them refused, would count as much as two that are new. A transaction that writes these rows
+-- has locked their reservation.
 INSERT INTO reservation_returned (reservation_id, sku_id, units)
   {back} SELECT reservation_id, sku_id, 0 FROM back
     ON DUPLICATE KEY UPDATE units = reservation_returned.units;
@@ -325,15 +325,15 @@ UPDATE reservation FORCE INDEX (PRIMARY) SET state = {settled}, changed = @s, se
  WHERE {as_read} AND task_id = {task} AND state = {confirmed};
 
 -- name: reservation_expire
--- Expires the holds of {task}, whose number stays. Task 0: holds that nobody has, or with {claimed} 1 those of any
--- task, which loses them (task_lose); no number stays.
+-- Expires the holds of {task}; its number stays. Task 0: holds that no task has, or with {claimed} 1 those of any task,
+-- which loses them (task_lose); no number stays.
 UPDATE reservation FORCE INDEX (PRIMARY) SET state = {expired}, changed = @s, task_id = NULLIF({task}, 0), attempts = 0
  WHERE {as_read} AND ({claimed} = 1 OR IFNULL(task_id, 0) = {task}) AND {is_past_its_time};
 
 -- name: expired_exists
 -- Tells whether any hold is past its time and not swept. Claimed holds count too: their worker may be dead. One row: 0
--- or 1, the clock, the time at which the lane took its writer, which shows whether somebody has set the times of the
--- tables, and the writer's epoch.
+-- or 1, the clock, the time at which the lane took its writer, which shows whether the times of the tables were set,
+-- and the writer's epoch.
 SELECT EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim)
                 WHERE state = {held} AND {is_free} AND {is_due})
     OR EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim)
@@ -422,18 +422,18 @@ SELECT h.reservation_id, 0, r.due_at,
  WHERE h.reservation_id < {before_id} ORDER BY h.reservation_id DESC LIMIT {limit};
 
 -- name: reservation_probe
--- The rows of the list that nobody else has locked right now.
+-- The rows of the list that no other transaction has locked right now.
 SELECT reservation_id FROM reservation FORCE INDEX (PRIMARY)
  WHERE reservation_id IN ({list}) FOR UPDATE SKIP LOCKED;
 
 -- name: reservation_await
--- Waits until nobody else has a row of the list locked. A read-only server answers this and the next one, too.
+-- Waits until no other transaction has a row of the list locked. A read-only server answers this and the next one, too.
 SELECT COUNT(*) FROM (
   SELECT 1 FROM reservation FORCE INDEX (PRIMARY) WHERE reservation_id IN ({list})
    ORDER BY reservation_id LOCK IN SHARE MODE) shared;
 
 -- name: reservation_unlocked
--- The rows of the list that nobody else has locked right now.
+-- The rows of the list that no other transaction has locked right now.
 SELECT reservation_id FROM reservation FORCE INDEX (PRIMARY)
  WHERE reservation_id IN ({list}) LOCK IN SHARE MODE SKIP LOCKED;
 

@@ -115,7 +115,7 @@ static const struct column movement_columns[] = {
 #undef X
 };
 
-/* What tells reservations and movements apart. */
+/* The differences between reservations and movements. */
 struct shape {
 	const struct column *columns;      /* those of a line follow in the row */
 	unsigned             count;        /* of them */

@@ -145,7 +145,7 @@ struct movement {
 #define X(declaration, member, read, column) declaration;
 #include "engine/movement.def"
 #undef X
-	struct transfer  *transfers; /* of what has ends, whose lines are sums of them; owned */
+	struct transfer  *transfers; /* of a kind that HAS_ENDS: its lines are sums of them; owned */
 	size_t            transfers_count;
 	struct backorder *backorders; /* of a count or an adjustment that took promised units; owned */
 	size_t            backorders_count;

@@ -48,7 +48,7 @@ static void reservation_lines_json(struct json_writer *w, const struct reservati
 		json_put_time(w, "waits_since", r->waits_since);
 }
 
-/* What came back, by sku. */
+/* Writes the units that came back, by sku. */
 static void returned_json(struct json_writer *w, const struct line *lines, size_t count)
 {
 	json_open_array(w, "returned");

@@ -20,7 +20,7 @@ enum {
 	WAIT_MS = 10000, /* since its arrival: later a lane does not begin an operation nor look up the outcome of its
 	                  * COMMIT, and a reader does not try again */
 	SILENCE_S = 12,  /* a connection on which a request waited in vain is given up soon after it */
-	LOOK_ON_MS = 2000, /* since its arrival: so long a list whose page is empty goes on to the next one */
+	LOOK_ON_MS = 2000, /* since its arrival: so long a list goes on from an empty page to the next one */
 	IDLE_MS = 500,   /* an idle thread checks its connection this often */
 };
 
@@ -29,7 +29,7 @@ struct shared {
 	struct catalogue   *catalogue; /* has its own lock */
 	struct lane_metrics metrics;
 	_Atomic int64_t     locks_until_ms;  /* clock_ms until which lanes look for locked rows; 0: never begun */
-	_Atomic int64_t     dirty_until_ms;  /* .. for ids that somebody outside has written; 0: never begun */
+	_Atomic int64_t     dirty_until_ms;  /* .. for ids that another program has written; 0: never begun */
 	_Atomic int64_t     clock_offset_ms; /* the database's clock minus clock_ms, used for new ids */
 	pthread_mutex_t     lock;            /* of the condition alone */
 	pthread_cond_t      connects;        /* a lane or a reader has a connection again */

@@ -30,8 +30,8 @@ static void limit_read(void *arg, const struct db_row *row)
 		db_int(row, 3)};
 }
 
-/* One page of changes. *more: there are further ones. A database whose last change has a lower number than one that is
- * known is in an earlier past: all of it is read anew. */
+/* One page of changes. *more: there are further ones. A database is in an earlier past if its last change has a lower
+ * number than a known one: all of it is read anew. */
 static enum db_result page_read(struct db *db, struct catalogue *c, bool *more)
 {
 	struct limits_reader in = {.catalogue = c};

@@ -132,9 +132,9 @@ SELECT COUNT(*) FROM (
       ON s.sku_id = want.sku_id AND s.location_id = want.location_id AND s.slot = want.slot FOR UPDATE) locked;
 
 -- name: stock_look
--- The slots that somebody else has locked right now, with a mark of each that changes when the slot does. HAVING, not
--- WHERE: there it would lock slots that are not asked for. Rows: (sku, location, 1), or 0 in the third place for slot
--- {slot} only.
+-- The slots that another transaction has locked right now, with a mark of each that changes when the slot does. HAVING,
+-- not WHERE: there it would lock slots that are not asked for. Rows: (sku, location, 1), or 0 in the third place for
+-- slot {slot} only.
 WITH want(sku_id, location_id, every_slot) AS (VALUES {rows})
 SELECT s.sku_id, s.location_id, s.slot, CRC32(CONCAT_WS(',', s.available, s.reserved)),
        (SELECT f.slot FROM stock_slot f FORCE INDEX (PRIMARY)
@@ -156,7 +156,7 @@ INSERT INTO stock_slot (sku_id, location_id, slot, available, reserved) VALUES {
 INSERT INTO promise (sku_id, location_id, booked, n) VALUES {rows} ON DUPLICATE KEY UPDATE n = n + 1;
 
 -- name: promise_read
--- Units of these sums that are booked. Rows: (sku, location); the row of nobody as in as_read.
+-- Units of these sums that are booked. Rows: (sku, location); the row of zeroes as in as_read.
 SELECT sku_id, location_id, booked FROM promise FORCE INDEX (PRIMARY)
  WHERE (sku_id, location_id) IN ((0, 0), {rows}) FOR UPDATE;
 

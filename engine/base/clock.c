@@ -88,8 +88,8 @@ static int64_t days_from_civil(int64_t y, int64_t m, int64_t d)
 	return era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719468;
 }
 
-/* The number of the digits at *at, which go to the first other character; *at moves behind that one. No part of a time
- * has more than four: what is larger stays what it is by then. */
+/* Reads the digits at *at and returns their number. *at moves behind the first other character, but not behind the NUL.
+ * No part of a time has more than four digits, so a number of five digits grows no further. */
 static int digits_read(const char **at)
 {
 	int n = 0;

@@ -19,7 +19,7 @@ int64_t clock_boot_ms(void); /* Monotonic; goes on while the machine is suspende
 int64_t clock_wall_ms(void); /* Since 1970 UTC, as this machine has it: for what the database does not see. */
 bool clock_due(int64_t *due_ms, int64_t pause_ms); /* True: the time has come; the next is so long from now. */
 void clock_cond_init(pthread_cond_t *cond);        /* waits of it end by the monotonic clock, .. */
-struct timespec clock_until(int64_t ms);           /* .. such as so long from now */
+struct timespec clock_until(int64_t ms);           /* .. by this time, ms from now */
 #define TIME_NONE INT64_MIN                        /* a NULL of the database */
 #define TIME_LAST INT64_C(253402300799999)         /* the last ms of the year 9999 */
 int64_t time_parse(const char *datetime);          /* "2026-11-20 08:47:00.123" -> ms; NULL -> TIME_NONE */

@@ -14,7 +14,7 @@ bool code_begins(const char *code, size_t len, size_t max);
 bool id_valid(const char *id, size_t len, size_t max);
 /* The name of a key: an id of up to ID_MAX bytes without space / ? # %, so that it is one word of the file of keys. */
 bool name_valid(const char *name);
-/* True: only jobs give such an id to a movement. */
+/* True: only jobs give a movement an id of this form. */
 bool code_is_of_jobs(const char *movement_id);
 
 /* The details of a refused code (its max, a size_t), the beginning of one, id and name (the same), id of a movement,

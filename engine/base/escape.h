@@ -8,8 +8,8 @@
 enum { ESCAPE_MAX = 6 }; /* the most bytes that escape_write writes */
 
 /* Reads the escape at `at`, a backslash in a text that ends in a NUL, and gives its character. *len is the length of
- * the escape, both halves of a surrogate pair together. 0: no such character is allowed, and *why says so in words;
- * *len is 0 where it is no JSON either. */
+ * the escape, both halves of a surrogate pair together. 0: the escape is refused, and *why says why. Where it is no
+ * JSON either, *len is 0. */
 uint32_t escape_read(const char *at, size_t *len, const char **why);
 
 /* Writes a character the one way that names and answers have it: ", \ and control characters as their shortest escape,

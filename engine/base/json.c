@@ -424,7 +424,7 @@ bool json_item_id(struct json_reader *items, const char *name, size_t i, const c
 	return !item.failed;
 }
 
-/* The first member that nobody asked for; NULL: there is none, or something was wrong before. */
+/* The first member that the caller has not asked for; NULL: there is none, or something was wrong before. */
 static const struct json_node *member_unseen(const struct json_reader *in)
 {
 	const struct json_node *node = in->node;

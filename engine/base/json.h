@@ -1,9 +1,9 @@
 /* json.h - JSON in and out.
  *
- * Reading: one strict scan of the text (scan.h) gives the tree of its values. A text that is not JSON is a fault of
- * the whole call. A member named twice or an escape of no character is a flaw of its item, so that one
- * malformed reservation of a batch does not refuse the others. A number that is not an integer in plain digits reads as
- * an empty array: the reader of the member says what it must be.
+ * Reading: one strict scan of the text (scan.h) gives the tree of its values. A text that is not JSON is a fault of the
+ * whole call. A member named twice or an escape of no character is a flaw of its item: a malformed reservation of a
+ * batch does not refuse the others. A number that is not an integer in plain digits reads as an empty array: the reader
+ * of the member says what it must be.
  *
  * Writing: straight into a struct text; numbers are 64-bit integers, written digit by digit. */
 #ifndef JSON_H
@@ -43,15 +43,15 @@ enum json_need { JSON_REQUIRED, JSON_OPTIONAL };
 
 /* The body as one object. Any flaw anywhere is its fault. */
 void json_begin(struct json_reader *in, const struct json_doc *doc, struct json_fault *fault);
-/* The body as an object whose member `name` is an array of 1 to max items judged one by one: flaws inside items do not
- * count here. Returns the number of items, 0 after a fault (wrong type, empty, too many). Other members are read next;
- * json_end comes before the first item. */
+/* The body as an object. Its member `name` is an array of 1 to max items, which are judged one by one: flaws inside
+ * items do not count here. Returns the number of items, 0 after a fault (wrong type, empty, too many). Other members
+ * are read next; json_end comes before the first item. */
 size_t json_begin_items(struct json_reader *in, const struct json_doc *doc, const char *name, size_t max,
                         struct json_fault *fault);
-/* Item `i` of such an array. Call it for 0, 1, 2 and so on; each costs one step. Its fields are named relative to the
- * item. Faults when the item is no object or has a flaw; a fault of the item is none of `items`. */
+/* Item `i` of the array of json_begin_items. Call it for 0, 1, 2 and so on; each costs one step. Its fields are named
+ * relative to the item. Faults when the item is no object or has a flaw; a fault of the item is none of `items`. */
 void json_item(struct json_reader *items, size_t i, struct json_reader *item, struct json_fault *fault);
-/* Item `i` of such an array of ids. Its field is named NAME[i]. False and a fault when the item is no id. */
+/* Item `i` of an array of ids, as json_item. Its field is named NAME[i]. False and a fault when the item is no id. */
 bool json_item_id(struct json_reader *items, const char *name, size_t i, const char **out, size_t *len,
                   struct json_fault *fault) MUST_CHECK;
 
@@ -95,16 +95,16 @@ const void *json_array_id(struct json_reader *in, const char *name, size_t i, co
                           size_t *len);
 /* Refuses a member that was read well and makes no sense. `name` NULL: the object itself. The first fault wins. */
 void json_refuse(struct json_reader *in, const char *name, const char *detail);
-/* True: nothing is wrong so far, and there are members that nobody asked for. */
+/* True: nothing is wrong so far, and there are members that the caller has not asked for. */
 bool json_has_more(const struct json_reader *in);
-/* Refuses members that nobody asked for. True: nothing is wrong with the object. */
+/* Refuses members that the caller has not asked for. True: nothing is wrong with the object. */
 bool json_end(struct json_reader *in) MUST_CHECK;
 /* json_end for an object got by json_array_object: carries the fault up to `parent`. */
 bool json_leave(struct json_reader *object, struct json_reader *parent);
 
-/* ---- walking, for whoever prints what it does not know. A node is a value of the doc. */
+/* ---- walking, for callers that print values of any shape. A node is a value of the doc. */
 const void *json_root(const struct json_doc *doc);
-const void *json_first(const void *node); /* the first member or element; NULL: there is none, or it is no such thing */
+const void *json_first(const void *node); /* the first member or element; NULL: the node has none */
 const void *json_next(const void *node);
 const char *json_name(const void *node); /* of a member; NULL: an element */
 bool        json_is_array(const void *node);

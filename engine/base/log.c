@@ -24,7 +24,7 @@ static struct {
 	pthread_mutex_t
 		 writing; /* held by the thread that writes: the room that it has seen in a pipe is still there */
 	uint64_t lost;    /* lines on stderr since the last one that got through */
-	bool     torn;    /* the end of that one is missing */
+	bool     torn;    /* the last line that got through lacks its end */
 } out = {.writing = PTHREAD_MUTEX_INITIALIZER};
 
 static const char *const level_names[] = {"error", "warn", "info", "debug"};

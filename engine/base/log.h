@@ -13,10 +13,10 @@ extern enum log_level log_level;
 bool                  log_level_set(const char *name) MUST_CHECK;
 bool                  log_format_set(const char *name) MUST_CHECK; /* logfmt or json; before the first line */
 void                  log_event(enum log_level level, const char *event, const char *format, ...) PRINTF(3, 4);
-/* Writes such a line without level and event, for a log of its own. Returns its length; no NUL ends it. */
+/* Writes a line of this format without level and event, for a log of its own. Returns its length; no NUL ends it. */
 enum { LOG_LINE_MAX = 4200 };
 size_t log_line(char line[LOG_LINE_MAX], const char *format, ...) PRINTF(2, 3);
-/* For a process that serves, before its first thread: from now on no line waits for whoever reads the log. Lines that
+/* For a process that serves, before its first thread: from now on no line waits for the reader of the log. Lines that
  * do not get through are lost, and the next one that does says lines_lost=N. Otherwise a line waits, as programs do. */
 void log_never_wait(void);
 /* Writes as many of these lines as are taken without waiting. Returns the number of bytes written; where it is less

@@ -1,4 +1,4 @@
-/* nearest.h - what somebody may have meant who mistyped a word. Pure. */
+/* nearest.h - the name that a mistyped word may stand for. Pure. */
 #ifndef NEAREST_H
 #define NEAREST_H
 

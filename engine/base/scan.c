@@ -20,7 +20,7 @@ struct scan_block {
 	struct json_node   nodes[BLOCK_NODES];
 };
 
-/* An object or array whose end has not come yet. */
+/* An object or array that is still open. */
 struct level {
 	bool              array;
 	size_t            count;   /* complete members or elements, which is the index of the current one */

@@ -2,16 +2,16 @@
  *
  * A fault makes the whole text unreadable: it is not JSON, not UTF-8, or over one of the limits below. A flaw is JSON
  * that no call takes: a member that is there twice, an escape of NUL or of half a surrogate pair. A flaw belongs to its
- * item, an element of an array that is a member of the root object, so that one malformed reservation of a batch does
- * not refuse the others. A number that is not a
- * 64-bit integer in plain digits becomes an empty array, which no reader takes: the reader says what it must be. */
+ * item, an element of an array that is a member of the root object: a malformed reservation of a batch does not refuse
+ * the others. A number that is not a 64-bit integer in plain digits becomes an empty array, which no reader takes: the
+ * reader says what it must be. */
 #ifndef SCAN_H
 #define SCAN_H
 
 #include "engine/base/base.h"
 
-/* A fault. `field` is a path such as lines[0].qty, empty for the text or the item itself. `detail` is said of the
- * field: "is missing", "must be a string". Both are UTF-8. */
+/* A fault. `field` is a path like lines[0].qty, empty for the text or the item itself. `detail` is said of the field:
+ * "is missing", "must be a string". Both are UTF-8. */
 struct json_fault {
 	char field[192];
 	char detail[192];
@@ -71,7 +71,7 @@ void scan_tree_fini(struct scan_tree *tree);
 /* The flaw of an item; NULL if the item has none. */
 const struct scan_flaw *scan_flaw_find(const struct scan_flaws *flaws, size_t item);
 
-/* Paths such as lines[0].qty: appends a member's name or an array's index to the string `path`. Text that does not fit
+/* Paths like lines[0].qty: appends a member's name or an array's index to the string `path`. Text that does not fit
  * into `size` is left out; UTF-8 is cut between characters only. */
 void path_add_name(char *path, size_t size, const char *name, size_t len);
 void path_add_index(char *path, size_t size, size_t index);

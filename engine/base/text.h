@@ -56,7 +56,8 @@ int  hex_digit(char c);                         /* the digit's value; -1: none *
 bool texts_equal(const char *a, const char *b); /* NULL equals NULL alone */
 void text_format(struct text *t, const char *format, ...) PRINTF(2, 3);
 
-/* A text with several owners, on any threads. Its maker is the first; nobody changes it once there is a second. */
+/* A text with several owners, on any threads. Its maker is the first owner. Once there is a second, the text stays as
+ * it is. */
 struct text_shared {
 	struct text    text;
 	_Atomic size_t owners;

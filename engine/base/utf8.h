@@ -10,7 +10,7 @@ size_t utf8_length(const char *at);
 bool   utf8_valid(const char *text);
 /* The number of the character at `at`; *len is its bytes, 0 if they are no UTF-8. A NUL counts as a character. */
 uint32_t utf8_read(const char *at, size_t *len);
-/* True: a character that nobody sees: a control character, a separator of lines, or one that Unicode lets programs
+/* True: the character does not show. It is a control character, a separator of lines, or one that Unicode lets programs
  * leave out (Default_Ignorable_Code_Point: of no width, of the direction of text, variation selectors). */
 bool character_hides(uint32_t c);
 bool character_is_space(uint32_t c); /* White_Space of Unicode */
@@ -18,8 +18,8 @@ bool character_is_space(uint32_t c); /* White_Space of Unicode */
 char *utf8_write(char *to, uint32_t c);
 
 /* True: the character at `at`, which is not the end, does not show, but may move or turn the text beside it on a
- * terminal: a control character of C0 or C1, DEL, or one of Unicode's for the direction of text (UAX 9); likewise a
- * byte that is no UTF-8. *len is its length in bytes, *c its number. */
+ * terminal: a control character of C0 or C1, DEL, or one of Unicode's for the direction of text (UAX 9). True also for
+ * a byte that is no UTF-8. *len is its length in bytes, *c its number. */
 bool character_moves(const char *at, size_t *len, uint32_t *c);
 
 #endif

@@ -31,15 +31,15 @@ struct db {
 	int                 kept;  /* of source_enter */
 	struct prepared     prepared;
 	unsigned            silence_s;
-	/* What was sent and not answered, the oldest first; NULL: plain text. */
+	/* The statements that were sent and not answered yet, the oldest first; NULL: plain text. */
 	const struct prepared_statement *sent[DB_AHEAD];
 	size_t                           sent_rows[DB_AHEAD]; /* that went by prepared_send_some; 0: all at once */
 	unsigned                         sent_columns[DB_AHEAD];
 	size_t                           sent_count;
 	unsigned         causal;  /* a bit for each of them, from the oldest: on a cluster it waits for other nodes */
-	unsigned         reads;   /* likewise: it changes nothing */
+	unsigned         reads;   /* the same bits: it changes nothing */
 	bool             running; /* a statement's rows are being read */
-	bool             streams; /* they are given as they arrive */
+	bool             streams; /* its rows are given as they arrive */
 	bool             manual;  /* the session commits nothing by itself */
 	bool             begun;   /* between db_begin and db_end or db_end_behind */
 	int64_t          changed, last_id;
@@ -199,7 +199,7 @@ static void options_set(MYSQL *mysql, const struct db *db, const struct db_targe
 		mysql_options(mysql, MARIADB_OPT_TLS_VERSION, "TLSv1.2,TLSv1.3");
 	if (t->tls == DB_TLS_VERIFY)
 		mysql_options(mysql, MYSQL_OPT_SSL_CA, t->tls_ca);
-	else if (*t->host) /* whoever answers may ask for a password as it is: not of us */
+	else if (*t->host) /* a false server gets no password in plain text */
 		mysql_options(mysql, MARIADB_OPT_RESTRICTED_AUTH,
 		              "mysql_native_password,client_ed25519,auth_gssapi_client");
 	for (enum statement s = SESSION_LETTERS; s <= SESSION_NEWER; s++)
@@ -318,7 +318,7 @@ static bool answer_read(struct db *db, unsigned columns, int *sets, bool *other,
 	return false;
 }
 
-/* What comes behind such an answer is not ours, either. */
+/* Ends the connection: answers behind a wrong one are not ours, either. */
 enum db_result db_answered_other(struct db *db, bool reads)
 {
 	error_keep(db, OTHER, "the database answers something else");
@@ -344,7 +344,7 @@ static enum db_result failed(struct db *db, unsigned code, const char *error, in
 	return result;
 }
 
-/* The server begins a statement when it has the last byte, and a send that fails has kept back at least that one. */
+/* The server begins a statement when it has the last byte. A send that fails has kept back at least this byte. */
 static enum db_result not_sent(struct db *db)
 {
 	error_keep(db, mysql_errno(db->mysql), mysql_error(db->mysql));
@@ -519,7 +519,7 @@ void db_end_behind(struct db *db)
 }
 
 /* The ending of a statement that is no part of a transaction, where the session commits nothing by itself. NULL: a
- * compound ends its own transactions, and nobody else may commit the rest that an interrupt has left of one. */
+ * compound ends its own transactions. Where an interrupt has left the rest of one, nothing may commit it. */
 static const char *ending(const char *sql)
 {
 	if (strncmp(sql, "BEGIN", 5) == 0)

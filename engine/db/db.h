@@ -32,19 +32,19 @@ struct db_writer {
 	int64_t batch_no, batch_at; /* as the row said when it was entered: a lane's last batch, .. */
 	int64_t stamp;              /* .. with its stamp, .. */
 	int64_t now;                /* .. and the database's clock then */
-	bool    logs;               /* its transactions write events */
+	bool    logs;               /* the writer's transactions write events */
 };
 
 struct db     *db_new(struct source *source);                /* not connected yet; the source outlives it */
 struct db     *db_new_alone(const struct db_target *target); /* with a source of its own, which ends with it */
 void           db_free(struct db *db);                       /* closes; NULL is fine */
 struct source *db_source(const struct db *db);
-/* Closes what was open, tries once; 3 s at most per step. A database whose schema is not the one of the source is
- * refused, and so is a connection over which the source's memory could not be compared. */
+/* Closes what was open, tries once; 3 s at most per step. A database with another schema than the source's is refused,
+ * and so is a connection over which the source's memory could not be compared. */
 bool db_connect(struct db *db) MUST_CHECK;
 void db_close(struct db *db); /* db_connect may follow */
 bool db_connected(const struct db *db);
-/* Stays over the life of the db; a connection that ends sets its epoch to 0. */
+/* The pointer stays over the life of the db; a connection that ends sets its epoch to 0. */
 struct db_writer *db_writer(struct db *db);
 /* Whether an idle connection still stands and the schema is still the one of the source; closes it if not. */
 bool db_check(struct db *db) MUST_CHECK;
@@ -52,19 +52,19 @@ bool db_check(struct db *db) MUST_CHECK;
  * for ever). Counts from the next db_connect on. */
 void db_silence_set(struct db *db, unsigned silence_s);
 /* Gives rows as they arrive from now on, also rows of a set that breaks off, and keeps none: for readers of sets of any
- * length who make nothing of their rows before DB_OK. */
+ * length that make nothing of their rows before DB_OK. */
 void db_stream(struct db *db);
 
-/* Runs one statement (a compound is one) and gives its rows to `each` (NULL: there are none, or nobody cares), which
- * must not use the connection. Rows are given when the end of their result set was read: a set that breaks off is never
- * seen. After any other result than DB_OK db_error says why, and the rows of the sets before are void. An error after a
- * whole result set is DB_UNKNOWN whatever its code: a compound gives rows after its COMMIT. */
+/* Runs one statement (a compound is one) and gives its rows to `each` (NULL: there are none, or the caller needs none),
+ * which must not use the connection. Rows are given when the end of their result set was read: a set that breaks off is
+ * never seen. After any other result than DB_OK db_error says why, and the rows of the sets before are void. An error
+ * after a whole result set is DB_UNKNOWN whatever its code: a compound gives rows after its COMMIT. */
 enum { DB_ANY_COLUMNS = UINT_MAX };
 /* An answer whose rows have another number of columns is none (db_other), and so is one without rows to a statement
  * that has some: what an `each` reads and writes rests on that number, and the server is not believed. */
 enum db_result db_query(struct db *db, const char *sql, unsigned columns,
                         void (*each)(void *arg, const struct db_row *row), void *arg) MUST_CHECK;
-/* The same with rows of any number of columns: for those who look at none, or at db_row.columns. */
+/* The same with rows of any number of columns: for callers that look at no row, or at db_row.columns. */
 static inline enum db_result MUST_CHECK db_text(struct db *db, const char                               *sql,
                                                 void (*each)(void *arg, const struct db_row *row), void *arg)
 {
@@ -103,8 +103,8 @@ void db_end_behind(struct db *db);
 /* True: in the last db_connect that failed the server refused this name, password or database. Another try is of no
  * use. */
 bool db_refused(const struct db *db);
-/* True: the last db_connect or statement failed because nobody listens there, or the server takes no writes for now: it
- * ends, is read-only, or is not part of its cluster. */
+/* True: the last db_connect or statement failed because no server listens there, or the server takes no writes for now:
+ * it ends, is read-only, or is not part of its cluster. */
 bool db_not_serving(const struct db *db);
 /* True: the last db_connect or db_check found another schema, or none; db_error names both versions and what to do. */
 bool db_misfits(const struct db *db);

@@ -51,7 +51,7 @@ struct embedded {
 	bool                   none;  /* no database is there, and none is to be made */
 	bool                   unfit; /* the process may not open enough files, for another try as well */
 	_Atomic int64_t        restarts;
-	struct source *_Atomic source; /* is told where there is no room; NULL: nobody is */
+	struct source *_Atomic source; /* is told where there is no room; NULL: no source is */
 };
 
 /* Waits wait_ms at most (-1: no limit). True: embedded_close has begun. */
@@ -403,7 +403,7 @@ void embedded_close(struct embedded *e)
 		eventfd_write(e->wake, 1);
 		pthread_join(e->watch, NULL);
 	}
-	/* A failed attempt to take the lock exclusively gives up the shared lock all the same: of two users who leave
+	/* A failed attempt to take the lock exclusively gives up the shared lock all the same: of two users that leave
 	 * at once one is the last. */
 	if (e->users_lock >= 0 && flock(e->users_lock, LOCK_EX | LOCK_NB) == 0 && e->server.pidfd >= 0)
 		server_stop(e);

@@ -2,12 +2,12 @@
  *
  *   DIR/             0700, owned by the server's user    DIR/db/  DIR/tmp/  the server's data and temporary files
  *   DIR/mariadbd.sock  .pid  .log                        DIR/serve.lock    held (flock) by the one `serve`
- *   DIR/start.lock   held while a server is started      DIR/users.lock    held shared by everyone who uses the server
+ *   DIR/start.lock   held while a server is started      DIR/users.lock    held shared by every user of the server
  *
- * Who leaves last stops the server: every user holds users.lock shared; at the end it tries to take it exclusively,
- * and where that works nobody else is there. After kill -9 of a user its locks are gone and its server still runs: the
- * next command finds it by DIR/mariadbd.pid and the socket, and adopts it. After kill -9 of the server the thread of a
- * running user starts it again at once. */
+ * The last user stops the server. Every user holds users.lock shared, and at its end tries to take it exclusively:
+ * where this works, the server has no other user. After kill -9 of a user its locks are gone and its server still runs:
+ * the next command finds it by DIR/mariadbd.pid and the socket, and adopts it. After kill -9 of the server the thread
+ * of a running user starts it again at once. */
 #ifndef EMBEDDED_H
 #define EMBEDDED_H
 
@@ -35,7 +35,7 @@ const struct db_target *embedded_target(const struct embedded *e);
 void        embedded_tells(struct embedded *e, struct source *source);
 const char *embedded_files(const struct embedded *e);    /* DIR/db; empty: there is none */
 int64_t     embedded_restarts(const struct embedded *e); /* the number of restarts, for tests; any thread */
-/* Lets go of the server and stops it (SIGTERM, a clean shutdown, 60 s at most) if nobody else uses it. */
+/* Lets go of the server and stops it (SIGTERM, a clean shutdown, 60 s at most) if it has no other user. */
 void embedded_close(struct embedded *e);
 
 #endif

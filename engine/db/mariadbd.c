@@ -34,7 +34,8 @@ enum { MAKE_MS = 120000, BEGIN_MS = 2000, LOG_MAX = 16 << 20 };
 
 /* ---- the folder and its user */
 
-/* What makes a folder ours, the first for one that is being made. A copy may lack the locks, which are empty files. */
+/* The files that make a folder ours; the first one marks a folder that is being made. A copy may lack the locks, which
+ * are empty files. */
 static const char *const signs[] = {"users.lock", "db/ibdata1"};
 
 static bool has_sign(int dir_fd, const char *sign)
@@ -47,7 +48,7 @@ static bool folder_ours(int dir_fd)
 	return has_sign(dir_fd, signs[0]) || has_sign(dir_fd, signs[1]);
 }
 
-/* True: DIR is ours already, or holds nothing of anybody. A folder that we take over is shut to all others. */
+/* True: DIR is ours already, or empty but for lost+found. A folder that we take over is shut to all others. */
 static bool folder_free(const struct mariadbd *m)
 {
 	DIR           *dir = opendir(m->dir);
@@ -87,7 +88,7 @@ static bool user_enters(const struct mariadbd *m)
 
 /* The user of a root's server: the owner of the folder, or of the data in a folder of root's. New data in a folder of
  * root's belong to mysql or, where only the server's program is installed, to holdfast; to root where neither can be.
- * Whoever owns the folder may have put anything into it, so nothing in a stranger's folder makes the server root's. */
+ * The folder's owner may have put anything into it, so nothing in a stranger's folder makes the server root's. */
 static int user_choose(struct mariadbd *m, const struct stat *home, char *why, size_t why_size)
 {
 	const struct passwd *mysql = getpwnam("mysql"), *user = mysql ? mysql : getpwnam("holdfast");
@@ -130,7 +131,7 @@ bool mariadbd_is_home(const char *dir)
 	return false;
 }
 
-/* What cannot be written now cannot be written by another try. */
+/* A folder that is shut to us stays shut: another try would change nothing. */
 static int unwritable(int error, const char *what, const char *dir, char *why, size_t why_size)
 {
 	bool shut = error == EROFS || error == EACCES || error == EPERM;
@@ -140,7 +141,7 @@ static int unwritable(int error, const char *what, const char *dir, char *why, s
 	return shut ? EXIT_CONFIG : EXIT_UNAVAILABLE;
 }
 
-/* Opens DIR and looks whose it is. */
+/* Opens DIR and reads its owner. */
 static bool folder_open(struct mariadbd *m, const char *dir, struct stat *st, char *why, size_t why_size)
 {
 	char path[PATH_MAX];
@@ -179,7 +180,7 @@ int mariadbd_init(struct mariadbd *m, const char *dir, char *why, size_t why_siz
 		status = user_choose(m, &home, why, why_size);
 	if (status != EXIT_DONE)
 		return status;
-	if (!has_sign(m->dir_fd, signs[0]) && mariadbd_find(m)) { /* its users would not be seen */
+	if (!has_sign(m->dir_fd, signs[0]) && mariadbd_find(m)) { /* the users of this server would not be seen */
 		why_write(why, why_size, "%s/users.lock is gone, and a server runs there (pid %ld): stop its users",
 		          m->dir, (long)m->pid);
 		mariadbd_leave(m);
@@ -325,7 +326,8 @@ bool mariadbd_reap(struct mariadbd *m, char *how, size_t how_size)
 /* ---- the data directory */
 
 /* Removes the leftovers of a mariadbd_make that was killed. If its mariadb-install-db still runs, that fails now, and
- * may leave something to the next time. The server's user removes them, who can do no harm by what stands there. */
+ * may leave something to the next time. A process of the server's user removes them: whatever stands there, it can harm
+ * nothing of root's. */
 static void leftovers_remove(struct mariadbd *m)
 {
 	char           program[PATH_MAX], why[256], how[64];

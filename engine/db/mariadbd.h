@@ -1,5 +1,5 @@
 /* mariadbd.h - the process behind embedded.h: its folder and user, its data directory, and the one mariadbd that runs
- * on it: found or started, watched, stopped. Who may start or stop it, and when, is embedded.c's business.
+ * on it: found or started, watched, stopped. embedded.c decides when it is started and stopped, and by which process.
  *
  *                 start or find            ends by itself, or stop
  *   none (pidfd -1) ──────────▶ runs (pidfd) ──────────▶ none
@@ -28,16 +28,16 @@ struct mariadbd {
 
 /* False: DIR is no private server's folder, for certain. Touches nothing. */
 bool mariadbd_is_home(const char *dir) MUST_CHECK;
-/* Makes DIR where it is missing, opens it, shuts it to others and decides who the server's user is. A folder that holds
- * something else is refused. EXIT_DONE; EXIT_CONFIG: what stands in DIR is not its owner's, or DIR is shut to its
- * owner or to us; EXIT_UNAVAILABLE. */
+/* Makes DIR where it is missing, opens it, shuts it to others and chooses the server's user. A folder that holds
+ * something else is refused. EXIT_DONE; EXIT_CONFIG: files in DIR are not its owner's, or DIR is shut to its owner or
+ * to us; EXIT_UNAVAILABLE. */
 int  mariadbd_init(struct mariadbd *m, const char *dir, char *why, size_t why_size) MUST_CHECK;
 void mariadbd_fini(struct mariadbd *m); /* the server, if any, runs on */
 
 bool mariadbd_is_made(const struct mariadbd *m) MUST_CHECK; /* the data directory is there */
 /* Makes the data directory where it is missing: whole, or not at all. About a second. */
 bool mariadbd_make(struct mariadbd *m, char *why, size_t why_size) MUST_CHECK;
-/* Finds the server that runs already, answering or not or about to end, whoever started it. */
+/* Finds the server that runs already, whether it answers, or is about to end, and whichever process started it. */
 bool mariadbd_find(struct mariadbd *m) MUST_CHECK;
 /* Starts a server where none runs. That it runs does not mean that it answers yet. */
 bool mariadbd_start(struct mariadbd *m, char *why, size_t why_size) MUST_CHECK;

@@ -31,7 +31,7 @@ void                             prepared_close(struct prepared *p);
 /* The first half of an execution that gives no rows, with all rows of the values. Other statements may be sent before
  * prepared_read, the second. */
 bool prepared_send(const struct prepared_statement *s, const struct values *v) MUST_CHECK;
-/* The same with the rows from row `first` on that one statement takes. */
+/* prepared_send with as many rows, from row `first` on, as one statement takes. */
 bool prepared_send_some(const struct prepared_statement *s, const struct values *v, size_t first) MUST_CHECK;
 /* How many rows that is where so many are left. */
 size_t prepared_takes(const struct prepared_statement *s, size_t left);

@@ -1,8 +1,8 @@
 /* retry.h - trying again: which results, how long between, until when.
  *
- * Everybody who tries again waits by retry_pause, but for the loops of workers (work.c, exec.c). Who writes or reads a
- * thing by itself counts its tries here, too, and says which results, how many tries, until when. A lane counts tries
- * by operation, because its batches change (batch.h). */
+ * Every caller that tries again waits by retry_pause, but for the loops of workers (work.c, exec.c). A caller that
+ * writes or reads a thing by itself counts its tries here, too, and says which results, how many tries, until when. A
+ * lane counts tries by operation, because its batches change (batch.h). */
 #ifndef RETRY_H
 #define RETRY_H
 
@@ -20,7 +20,7 @@ struct retry {
 	unsigned results;       /* RETRY_.. */
 	unsigned tries_max;     /* the first one counts; 0: as many as the time has room for */
 	int64_t  until_ms;      /* clock_ms after which nothing is tried again; 0: tries alone count */
-	unsigned tries, errors; /* that failed so far, from 0; the last of RETRY_ERRORS errors ends it */
+	unsigned tries, errors; /* tries that failed so far, from 0; the last of RETRY_ERRORS errors ends it */
 };
 
 /* True: the call has waited, and the caller tries again. */

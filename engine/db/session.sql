@@ -39,7 +39,7 @@ BEGIN NOT ATOMIC
   IF @@secure_timestamp = 'NO' THEN SET timestamp = DEFAULT; END IF;
   EXECUTE IMMEDIATE 'SET SESSION optimizer_max_sel_args = 16000'; -- as optimizer_max_sel_arg_weight
   EXECUTE IMMEDIATE 'SET SESSION innodb_snapshot_isolation = 0'; -- a row that is newer than a snapshot is no conflict
-  EXECUTE IMMEDIATE 'SET SESSION wsrep_dirty_reads = 0'; -- it would undo the next line
+  EXECUTE IMMEDIATE 'SET SESSION wsrep_dirty_reads = 0'; -- 1 would undo the next line
   -- On a node of a cluster a SELECT and a START TRANSACTION wait until what others have committed is here.
   EXECUTE IMMEDIATE 'SET SESSION wsrep_sync_wait = IF(@@wsrep_on, 1, 0)';
 END;

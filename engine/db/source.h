@@ -16,7 +16,7 @@ void           source_free(struct source *s);              /* after its last con
 /* The host that the process uses now, of those that its target names. The struct stays until source_free. */
 const struct db_target *source_target(const struct source *s);
 
-/* ---- several hosts. Whoever moves is one thread. */
+/* ---- several hosts. Only one thread moves. */
 size_t                  source_hosts(const struct source *s); /* at least 1 */
 const struct db_target *source_host(const struct source *s, size_t i);
 size_t                  source_at(const struct source *s);
@@ -40,7 +40,7 @@ void                source_node_set(struct source *s, const struct node *node);
 void                source_node(struct source *s, struct node *node);
 const _Atomic bool *source_cluster(const struct source *s); /* true: some node was seen */
 
-/* What is known of the room for its files: storage.h. */
+/* The room for the database's files, as far as it is known: storage.h. */
 struct source_storage {
 	_Atomic bool    full;
 	_Atomic int64_t probe_ms;    /* clock_ms of the next try */
@@ -52,16 +52,16 @@ struct source_storage *source_storage(struct source *s);
  * connection. */
 void source_schema_set(struct source *s, int version);
 int  source_schema(const struct source *s);
-/* What the first connection said that found another schema (db_error); NULL: none did. A database without any schema
- * does not count: somebody may be restoring it. The words stay, for no program changes the schema that it needs while
- * it runs. */
+/* The error (db_error) of the first connection that found another schema; NULL: none did. A database without any schema
+ * does not count: it may be restored just now. The words stay, for no program changes the schema that it needs while it
+ * runs. */
 const char *source_other_schema(const struct source *s);
 void        source_other_schema_set(struct source *s, const char *words); /* for db.c alone */
 
-/* Whoever keeps in memory what the database says is asked on each new connection, before anybody uses it, whether that
- * still holds. false gives the connection up. One at a time; set it while no other thread has a connection. */
+/* A memory of rows of the database. Before a new connection is used, `compare` says whether the memory still holds;
+ * false gives the connection up. One at a time; set it while no other thread has a connection. */
 struct source_memory {
-	bool (*compare)(void *arg, struct db *db); /* on the connection's thread; NULL: nobody keeps anything */
+	bool (*compare)(void *arg, struct db *db); /* on the connection's thread; NULL: there is no memory */
 	void *arg;
 };
 void                 source_memory_set(struct source *s, struct source_memory memory);

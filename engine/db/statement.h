@@ -42,8 +42,8 @@ struct sql_block {
 };
 extern const struct sql_block statements[STATEMENT_COUNT];
 
-bool sql_is_read(const char *sql); /* it changes nothing, but for locks */
-/* It waits, on a node of a cluster, until what the others have committed is here, and it waits for no row. */
+bool sql_is_read(const char *sql); /* the statement changes nothing, but for locks */
+/* On a node of a cluster the statement waits until what the others have committed is here; it waits for no row. */
 bool sql_is_causal(const char *sql);
 
 #endif

@@ -63,8 +63,8 @@ bool storage_is_full(struct source *source)
 	return atomic_load_explicit(&source_storage(source)->full, memory_order_relaxed);
 }
 
-/* True: the folder takes a file of that size, which has no name and is gone at once. Whoever may use what is reserved
- * for root looks at what others have, too. */
+/* True: the folder takes a file of PROBE_BYTES, which has no name and is gone at once. A process of root may use space
+ * that other users may not, so the space of other users must be enough, too. */
 static bool folder_takes(const char *folder)
 {
 	int  fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);

@@ -132,8 +132,8 @@ static void steps_settle(struct txn *t)
 	t->waits = false;
 }
 
-/* A statement that may wait for a row lock (up to 2 s) is sent when no other such statement is outstanding: behind one
- * that waits in vain it would wait as long again. */
+/* A statement that may wait for a row lock (up to 2 s) is sent when no other one that may wait is outstanding: behind a
+ * statement that waits in vain it would wait as long again. */
 static void step_send(struct txn *t, enum statement name, const struct fill *fill,
                       void (*each)(void *arg, const struct db_row *row), void *arg)
 {
@@ -215,7 +215,7 @@ static void steps_commit(struct txn *t)
 
 /* ---- either */
 
-/* True: the step has no rows although it wants some, as for an order whose lines are gone. It is refused, and named. */
+/* True: the step has no rows although it wants some: the lines of an order may be gone. It is refused, and named. */
 static bool is_empty(struct txn *t, enum statement name, const struct fill *fill)
 {
 	const struct sql_block *block = &statements[name];

@@ -5,7 +5,8 @@
  *
  * txn_begin_fenced: each step is sent as it comes, one behind the other, and COMMIT goes in a trip of its own when
  * every step changed the rows it expects. A transaction takes two trips, one more for each step but the first that may
- * wait for a row, and one for each read. The rows belong to the fence's owner, so nobody waits for the time between.
+ * wait for a row, and one for each read. The rows belong to the fence's owner, so no other transaction waits for the
+ * time between.
  *
  * One thread. Once a failure is known, no further step is sent. */
 #ifndef TXN_H
@@ -19,7 +20,7 @@ enum txn_verdict {
 	TXN_DONE,
 	TXN_FENCED,    /* the fence: its owner is shut out, or the database is in another past */
 	TXN_MOVED,     /* a row is not in the state that was read */
-	TXN_SHORT,     /* a slot has too few units available, or somebody waits for them */
+	TXN_SHORT,     /* a slot has too few units available, or an order in the queue waits for them */
 	TXN_LIMIT,     /* a total would pass its limit */
 	TXN_BEYOND,    /* a customer would have more units than the limit of a sku */
 	TXN_CLOSED,    /* the task is not open any more */
@@ -46,8 +47,8 @@ struct txn_fence {
 	void (*waits)(void *arg);
 	/* Called when the database said `now` at some time since sent_ms (clock_ms). */
 	void (*entered)(void *arg, int64_t now, int64_t sent_ms);
-	/* Finds out whether a transaction was committed whose connection broke. DB_OK: it was, at *now with *stamp.
-	 * DB_AWAY: it was not, and never will be. DB_UNKNOWN: the database did not come back in time. */
+	/* Finds out whether a transaction without an answer was committed: its connection broke. DB_OK: it was, at *now
+	 * with *stamp. DB_AWAY: it was not, and never will be. DB_UNKNOWN: the database did not come back in time. */
 	enum db_result (*outcome)(void *arg, int64_t *now, int64_t *stamp);
 	void *arg;
 };
@@ -79,7 +80,7 @@ void txn_begin_fenced(struct txn *t, struct db *db, const struct txn_fence *fenc
 bool txn_goes_on(const struct txn *t); /* nothing is known to have gone wrong so far */
 /* The first step of a transaction without a fence that changes reservations or movements: locks the connection's
  * writer, which is taken up where there is none, and makes the stamp @s, no less than stamp_min. `logs`: txn_log
- * follows. TXN_FENCED: somebody else has the writer. */
+ * follows. TXN_FENCED: another process has the writer. */
 void txn_enter(struct txn *t, int64_t stamp_min, bool logs);
 /* The event row of a transaction without a fence (engine/log/event.h), behind all other rows but the task's. The count
  * of `changes` is counted when the transaction is committed. */
@@ -99,8 +100,9 @@ void txn_expect(struct txn *t, size_t rows, enum txn_verdict verdict);
 void txn_refuse(struct txn *t, enum txn_verdict verdict);
 void txn_fail(struct txn *t, enum db_result result); /* something beside the steps went wrong: txn_commit undoes all */
 void txn_wait(struct txn *t); /* waits for the answers to all sent steps; fenced transactions only */
-/* Ends the transaction. DB_OK: *verdict says whether it was committed. DB_UNKNOWN: nobody knows; a transaction without
- * a fence may also land late, and must be harmless by its own conditions. Any other result: nothing was done. */
+/* Ends the transaction. DB_OK: *verdict says whether it was committed. DB_UNKNOWN: it is not known. A transaction
+ * without a fence may then land late, and must be harmless by its own conditions. Any other result: nothing was done.
+ */
 enum db_result txn_commit(struct txn *t, enum txn_verdict *verdict) MUST_CHECK;
 /* The same for a caller that tries anew whatever the verdict was: DB_RETRY where all was undone. */
 enum db_result txn_commit_or_retry(struct txn *t) MUST_CHECK;

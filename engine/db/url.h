@@ -36,8 +36,8 @@ struct db_target {
 /* Reads mariadb://USER@HOST:PORT/DB (port 3306 if none, an IPv6 address in brackets; of a cluster up to DB_HOSTS_MAX of
  * HOST:PORT with commas between, and ?start=N for the one to begin with, from 1) or
  * mariadb://USER@localhost/DB?socket=PATH; localhost without a socket is TCP. Over TCP, ?tls=off (the default),
- * ?tls=required or ?tls=verify&tls_ca=FILE. Names may be percent-encoded. A password is refused there: a URL is seen by
- * everybody. On false `why` says what is wrong. */
+ * ?tls=required or ?tls=verify&tls_ca=FILE. Names may be percent-encoded. A password is refused there: every user of
+ * the machine can see a URL. On false `why` says what is wrong. */
 bool db_target_parse(struct db_target *to, const char *url, char *why, size_t why_size) MUST_CHECK;
 
 #endif

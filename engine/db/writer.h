@@ -13,13 +13,13 @@
 enum { WRITER_TOUCH_MS = 20000 }; /* a writer that is to stay writes its row at least this often */
 
 /* Makes sure that the connection has its writer (db_writer). A new connection raises the epoch of the one before. Where
- * somebody else has that, or the database never had it, another one is taken or made, with batch_no 0. `slot`: the
- * slot of a lane; of others 0. */
+ * another process has this writer, or the database never had it, another one is taken or made, with batch_no 0. `slot`:
+ * the slot of a lane; of others 0. */
 enum db_result writer_enter(struct db *db, unsigned slot) MUST_CHECK;
 /* An idle writer shows that it is there. */
 enum db_result writer_touch(struct db *db) MUST_CHECK;
-/* Gives the writer, if there is one, to whoever needs one next: the last thing on a connection. Where that fails the
- * writer stays until it was silent for a minute, and a line of the log says so. */
+/* Gives the writer back, if there is one, for the next connection that needs one: the last thing on a connection. Where
+ * this fails, the writer stays until it was silent for a minute, and a line of the log says so. */
 void writer_leave(struct db *db);
 
 #endif

@@ -3,7 +3,7 @@
 
 -- piece: writer_as_entered
 -- As writer_read has it, one row; none where nothing was found. The columns were read in the transaction: after it, a
--- switch of the log may have raised the epoch, and what was read of the log would not be of that one.
+-- switch of the log may have raised the epoch, and what was read of the log would be of an older epoch.
 SELECT number, age, batch, at, UTC_TIMESTAMP(3), logs, given FROM DUAL WHERE age IS NOT NULL
 
 -- piece: writer_declare
@@ -21,7 +21,7 @@ UPDATE location_kinds SET entered = entered + 1 WHERE one = 1
 -- name: writer_raise
 -- A new connection shuts the old one out: raising the epoch waits for a transaction that still holds the row, and
 -- fences one that comes late. The row of event_log is locked, so that a switch of the log comes before or after. No row
--- where this database has no such writer, somebody else has it, or it has ended.
+-- where this database has no writer of this number and mark, or it has ended.
 BEGIN NOT ATOMIC
   {writer_declare};
   ROLLBACK;
@@ -40,7 +40,7 @@ END
 
 -- name: writer_take
 -- Takes a writer that was silent for a minute, or makes one. Numbers are given under the lock of the row of event_log,
--- so that a reader who has seen one has seen all below it.
+-- so that a reader that has seen one has seen all below it.
 BEGIN NOT ATOMIC
   {writer_declare};
   ROLLBACK;
@@ -79,14 +79,14 @@ UPDATE log_writer FORCE INDEX (PRIMARY) SET epoch = epoch + 1, batch_at = UTC_TI
 ABS(TIMESTAMPDIFF(SECOND, batch_at, UTC_TIMESTAMP(3)))
 
 -- name: writers_silent
--- Writers that nobody had for an hour; of more than 64 those that nobody had for five minutes, since every cursor of
--- the feed names them all. A plain read of a handful of rows.
+-- Writers that were silent for an hour; where there are more than 64, for five minutes: every cursor of the feed names
+-- them all. A plain read of a handful of rows.
 SELECT writer_id FROM log_writer
  WHERE ended = 0
    AND {writer_silent_s} > IF((SELECT COUNT(*) FROM log_writer WHERE ended = 0) > 64, 300, 3600);
 
 -- name: writers_end
--- Ends those of {list} that nobody has taken up since. batch_at becomes the time of the end.
+-- Ends the writers of {list} that no connection has taken up since. batch_at becomes the time of the end.
 UPDATE log_writer FORCE INDEX (PRIMARY) SET ended = 1, epoch = epoch + 1, batch_at = UTC_TIMESTAMP(3)
  WHERE writer_id IN ({list}) AND ended = 0 AND {writer_silent_s} > 300;
 
@@ -97,8 +97,8 @@ LEFT JOIN log_floor f FORCE INDEX (PRIMARY) ON f.writer_id = w.writer_id
 COALESCE(f.floor_no, 0)
 
 -- name: writer_purge
--- Removes writers that nobody will have again, whose events are gone, and that ended as long ago as events are kept, a
--- day at least: a younger cursor may have a place for one. What event_log.since says stays true without their floors.
+-- Removes writers that have ended, have no events left, and ended as long ago as events are kept, a day at least: a
+-- younger cursor may have a place for one. What event_log.since says stays true without their floors.
 BEGIN NOT ATOMIC
   DECLARE before_at DATETIME(3);
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;

@@ -184,7 +184,7 @@ static void lines_limited(struct quotas *q, const char *customer, const struct l
 			quota_enter(q, customer, sku_id(lines[i].sku));
 }
 
-/* The quotas of orders that are not made yet, or acquired anew. A whole order of somebody who is named needs none where
+/* The quotas of orders that are not made yet, or acquired anew. A whole order that names its customer needs none where
  * the guard alone judges it. */
 static void quotas_meet(struct lane *l)
 {

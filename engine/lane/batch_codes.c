@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Finds where those wait who lose units; true: the catalogue lacks such a location. */
+/* Finds the locations where orders wait that lose units; true: the catalogue lacks one. */
 static bool losses_lack(struct lane *l, struct op *op)
 {
 	bool lacks = false;
@@ -137,7 +137,7 @@ static bool makes_skus(const struct op *op)
 	return false;
 }
 
-/* Reads the totals of the skus that such receipts name. */
+/* Reads the totals of the skus that receipts with new skus name. */
 static enum db_result totals_ask(struct lane *l, struct shares *totals)
 {
 	enum db_result result;

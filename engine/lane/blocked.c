@@ -1,8 +1,8 @@
 /* blocked.c - see blocked.h. A lane that has waited for a row in vain makes all lanes suspect locks for a while. They
- * look at the rows of a batch without waiting before the batch writes, park the operations whose rows are locked, and
- * go on with the others. What they look at is what one lock would keep many operations from: the kinds of `row_kinds`.
- * Any other lock (the row of an order, a gap, a new code, a table) is found by halving, in rounds that wait for no
- * lock. Each part is there for a test that fails without it; docs/developer.md says which. */
+ * look at the rows of a batch without waiting before the batch writes, park the operations with locked rows, and go on
+ * with the others. What they look at is what one lock would keep many operations from: the kinds of `row_kinds`. Any
+ * other lock (the row of an order, a gap, a new code, a table) is found by halving, in rounds that wait for no lock.
+ * Each part is there for a test that fails without it; docs/developer.md says which. */
 #include "engine/lane/blocked.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
@@ -56,8 +56,8 @@ static bool op_needs_every(const struct lane *l, const struct op *op)
 	return (op->writes && op->exclusive) || (l->blocked->sweeps && op_is_refused(op));
 }
 
-/* A line of the operation, or a stored one whose units are taken anew, needs the slots that its units leave or come
- * to; any other stored line needs the slot that it names. */
+/* A line of the operation, or a stored line that takes its units anew, needs the slots that its units leave or come to;
+ * any other stored line needs the slot that it names. */
 static enum slots line_needs(const struct lane *l, const struct op *op, const struct line *line, bool stored)
 {
 	const struct balance *p = line_balance(&l->batch, line);
@@ -75,7 +75,7 @@ static enum slots line_needs(const struct lane *l, const struct op *op, const st
 	return balance_gathers(p) ? EVERY_SLOT : OWN_SLOT;
 }
 
-/* Notes what the lines need (`notes`), or says whether somebody outside has locked any of it. */
+/* Notes what the lines need (`notes`), or says whether another program has locked any of it. */
 static bool lines_walk(struct lane *l, const struct op *op, const struct line *lines, size_t count, bool stored,
                        bool notes)
 {
@@ -185,7 +185,7 @@ static void slots_list(struct lane *l)
 }
 
 /* True: the row is stuck, and waiting for it is vain. A row that many write in turn may be locked at every look; it has
- * changed since the last look, and waiting for it is right. A row that somebody keeps has not changed. */
+ * changed since the last look, and waiting for it is right. A row that another transaction keeps has not changed. */
 static bool row_is_stuck(struct lane *l, const struct stuck *seen)
 {
 	uint32_t hash = seen->sku_id * UINT32_C(2654435761) ^ seen->location_id * UINT32_C(40503) ^ seen->slot * 977;
@@ -349,7 +349,7 @@ void lock_wait_drop(struct lane *l, bool drops)
 		lock_wait_set(l, drops ? 0 : LOCK_WAIT_S);
 }
 
-/* ---- who has to wait */
+/* ---- the operations that have to wait */
 
 static void locked_park(struct lane *l)
 {

@@ -190,7 +190,7 @@ static void line_hold(struct batch *b, struct op *op, struct line *line)
 	}
 }
 
-/* What each line is granted: plain lines first, then choices. */
+/* Grants units to each line: plain lines first, then choices. */
 static enum outcome lines_decide(struct batch *b, struct op *op)
 {
 	int64_t granted = 0;
@@ -545,7 +545,7 @@ static enum outcome on_hold_decide(struct batch *b, struct op *op)
 	return op->claim ? IS_CLAIMED : OUTCOME_OK;
 }
 
-/* An order that has ended is not held back any more, whoever asks for it again. */
+/* An order that has ended is not held back any more: another call for it is a replay. */
 static enum outcome off_hold_decide(struct batch *b, struct op *op)
 {
 	const struct reservation *f = op->found;
@@ -575,7 +575,7 @@ static void balance_check(const struct balance *p)
 	assert(p->left == p->total + p->add - p->take);
 }
 
-/* What a customer has no longer, those behind may have. */
+/* Units that a customer gives back may go to later operations of the batch. */
 static void released_count(struct batch *b, const struct op *op)
 {
 	const struct line *lines;

@@ -1,7 +1,7 @@
 /* intake.c - see intake.h.
  *
  *   queue ─▶ pending ─▶ batch ─▶ answered          pending: taken from the queue; keeps the order of arrival
- *               ▲          │                        parked: somebody outside has locked a row of it, or it met
+ *               ▲          │                        parked: another program has locked a row of it, or it met
  *               │          │                                conflict after conflict
  *               └──────────┴─▶ parked ─▶ pending */
 #include "engine/lane/intake.h"
@@ -16,7 +16,7 @@
 
 enum {
 	SHARE_MIN = 16,   /* operations under way in a batch; fewer are not divided */
-	LOCKED_MS = 4000, /* longest wait of an operation for a row that somebody outside holds */
+	LOCKED_MS = 4000, /* longest wait of an operation for a row that another program holds */
 	PARKED_MS = 100,  /* longest pause between tries of a parked operation; the first pause is shorter: */
 	PARKED_MIN_MS = 10,
 	APART_MS = 400,       /* .. longest pause of an operation that is tried by itself */
@@ -31,7 +31,7 @@ struct intake {
 	size_t      pending_count;
 	struct op  *parked;                 /* set aside until their times (again_ms) */
 	int64_t     parked_ms;              /* earliest time at which a parked operation is tried again */
-	uint16_t    parked_ids[PARKED_IDS]; /* by hash of an id: how many parked operations name such a one */
+	uint16_t    parked_ids[PARKED_IDS]; /* by hash of an id: how many parked operations name one */
 	struct op **returned;               /* memory of parked_return */
 	size_t      returned_max;
 	uint64_t    turns; /* operations taken from the queue so far */
@@ -111,7 +111,7 @@ void batch_put_back_cut(struct lane *l)
 
 /* The pause before the next try. The first pause is short, because one of ours may hold the row for a short time. Later
  * tries of all parked operations come together, so that they take few rounds. An operation that is tried by itself
- * costs a round: such tries take half of the lane's time at most. */
+ * costs a round: these rounds take half of the lane's time at most. */
 static int64_t park_ms(const struct lane *l, const struct op *op, bool twin, int64_t now_ms)
 {
 	int64_t apart_ms = PARKED_MS + 2 * (int64_t)l->parked;
@@ -265,7 +265,7 @@ void batch_keep(struct lane *l, size_t count)
 	batch_index(&l->batch);
 }
 
-/* After the look-up: a release or a reacquired order brings lines along that nobody knew of when the batch was filled.
+/* After the look-up: a release or a reacquired order brings lines along that were not known when the batch was filled.
  */
 void batch_trim(struct lane *l)
 {

@@ -53,7 +53,7 @@ enum {
 
 /* ---- a round */
 
-/* Marks the operations whose ids are looked up before anything is sent: changes of state, possible replays, and
+/* Marks the operations with ids that are looked up before anything is sent: changes of state, possible replays, and
  * operations that are refused unless they are replays. */
 static void batch_mark_known(struct lane *l)
 {
@@ -69,7 +69,7 @@ static void batch_mark_known(struct lane *l)
 	}
 }
 
-/* What is read before a batch is decided. */
+/* Reads all that a batch needs before it is decided. */
 static enum db_result batch_look_up(struct lane *l)
 {
 	static const struct {
@@ -225,7 +225,7 @@ static enum db_result kinds_make_sure(struct lane *l)
 	return result;
 }
 
-/* Whoever is refused for want of units may be beyond a limit, which is said first. */
+/* An order that is refused for want of units may be beyond a limit, which is said first. */
 static enum db_result quotas_make_sure(struct lane *l)
 {
 	struct batch  *b = &l->batch;
@@ -375,7 +375,7 @@ static enum db_result batch_run(struct lane *l, enum txn_verdict *verdict, int64
 
 /* ---- what comes of a round */
 
-/* An operation that would change a reservation whose state this version does not know. */
+/* Reports an operation that would change a reservation in a state that this version does not know. */
 static void unknown_tell(const struct op *op)
 {
 	const struct reservation *r = op_changes(op);
@@ -449,8 +449,8 @@ static void batch_failed(struct lane *l, enum db_result result)
 	struct batch *b = &l->batch;
 
 	switch (result) {
-	case DB_DUPLICATE: /* somebody else wrote one of these ids: look all of them up. It may be an id of ours, of a
-	                    * lane whose number is the same modulo 1,024: not again */
+	case DB_DUPLICATE: /* another process wrote one of these ids: look all of them up. It may be an id of ours, of a
+	                    * lane with the same number modulo 1,024: not again */
 		random_bytes(&l->id_maker.owner, sizeof(l->id_maker.owner));
 		for (size_t i = 0; i < b->count; i++)
 			b->ops[i]->may_exist = true;
@@ -464,8 +464,8 @@ static void batch_failed(struct lane *l, enum db_result result)
 	case DB_LOCKED:
 		lane_set_aside(l);
 		break;
-	case DB_AWAY: /* nothing was done. Who cannot be written for want of room is told so at once. The first failure
-	                 is tried again at once: it may be the connection alone */
+	case DB_AWAY: /* nothing was done. Operations that cannot be written for want of room are told so at once. The
+	               * first failure is tried again at once: it may be the connection alone */
 		if (db_full(l->db)) {
 			writers_answer(l, STORAGE_FULL);
 			break;

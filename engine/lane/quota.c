@@ -59,7 +59,7 @@ void quotas_begin(struct quotas *q)
 		q->list[i].left = q->list[i].limit - q->list[i].has;
 }
 
-/* True: the quota keeps somebody from having units; what was not read yet does, until it is. */
+/* True: the quota may keep an order from units. A quota that was not read yet does so until it is read. */
 static bool binds(const struct quota *quota)
 {
 	return quota && (quota->limit > 0 || quota->read_seq == 0);
@@ -83,7 +83,7 @@ static size_t group_end(const struct line *lines, size_t count, size_t from)
 	return end;
 }
 
-/* What the order asks for of a sku: its plain lines from `from` to `end`, and its choices. */
+/* The units that the order asks for of a sku: its plain lines from `from` to `end`, and its choices. */
 static int64_t units_asked(const struct op *op, size_t from, size_t end)
 {
 	int64_t units = lines_units(op->lines + from, end - from);
@@ -113,13 +113,13 @@ static int64_t units_kept(const struct op *op, uint32_t sku)
 	return units_had(old, sku);
 }
 
-/* The units that an order may have whose customer has `kept` of them already: these at least. */
+/* The units that an order may have if its customer has `kept` of them already: these at least. */
 static int64_t room_of(const struct quota *quota, int64_t kept)
 {
 	return kept + (quota->left > 0 ? quota->left : 0);
 }
 
-/* Likewise where what has expired is to have them again: nothing is kept, but they may not be swept yet. */
+/* The same for an expired order that is acquired anew: nothing is kept, but its units count until they are swept. */
 static int64_t room_again(const struct quota *quota, int64_t unswept)
 {
 	return quota->left + unswept > 0 ? quota->left + unswept : 0;

@@ -9,7 +9,7 @@ struct quota {
 	char     customer[ID_MAX + 1]; /* empty: of orders that name none */
 	uint32_t sku_id;
 	int64_t  limit;    /* of the sku; 0: none any more, or not read yet */
-	int64_t  has;      /* what the customer has */
+	int64_t  has;      /* units that the customer has */
 	unsigned read_seq; /* read_seq of the batch when limit and has were read; 0: not yet */
 	bool     agreed;   /* the last read gave what the one before it gave */
 	bool     swept;    /* expired holds of the sku were looked for in this batch */
@@ -25,7 +25,7 @@ struct quotas {
 	size_t        count, max;
 };
 
-/* The customer for whom units are asked: that of an order that is amended is the order's. NULL: none was named. */
+/* The customer for which units are asked; of an amended order the customer of the order. NULL: none was named. */
 const char *quota_customer(const struct op *op);
 /* Of a customer (NULL: none was named) in a sku; NULL: no limit is known. */
 struct quota *quota_find(const struct quotas *q, const char *customer, uint32_t sku_id);
@@ -46,7 +46,7 @@ void    quota_counted(struct quotas *q, const struct op *op, struct choice *choi
 bool quotas_left_nothing(struct quotas *q, struct op *op);
 /* The order gets what its lines were granted. */
 void quotas_take(struct quotas *q, const struct op *op);
-/* Likewise of an expired order that is acquired anew; what was not swept yet is taken already. */
+/* The same for an expired order that is acquired anew; units that were not swept yet are taken already. */
 enum outcome quotas_judge_again(struct quotas *q, struct reservation *r);
 void         quotas_take_again(struct quotas *q, const struct reservation *r);
 /* These lines of the order are promised no longer. */

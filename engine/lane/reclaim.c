@@ -1,7 +1,7 @@
-/* reclaim.c - see reclaim.h. Expired holds are found by the claim index. Holds that nobody else has locked are given
- * back, claimed or not: the worker that claimed one may be dead. Holds have no index by sku, which every order would
- * pay for, so a look walks all holds past their time. A lane remembers for each sku how far it has looked, so that the
- * next look passes only holds that have become due since. */
+/* reclaim.c - see reclaim.h. Expired holds are found by the claim index. Holds that no other transaction has locked are
+ * given back, claimed or not: the worker that claimed one may be dead. Holds have no index by sku, which every order
+ * would pay for, so a look walks all holds past their time. A lane remembers for each sku how far it has looked, so
+ * that the next look passes only holds that have become due since. */
 #include "engine/lane/reclaim.h"
 #include "engine/base/clock.h"
 #include "engine/base/counters.h"
@@ -84,9 +84,9 @@ static void hold_stays(struct lane *l, const struct reservation *r)
 	          db_error(l->db));
 }
 
-/* Gives all holds back together, and after an undone transaction in halves: others may have swept some of the holds
- * or be at work on one. A hold whose slot is damaged, or locked when the round waits for no lock, stays and keeps no
- * other. */
+/* Gives all holds back together, and after an undone transaction in halves: others may have swept some of the holds or
+ * be at work on one. A hold with a damaged slot, or with a locked one when the round waits for no lock, stays and keeps
+ * no other. */
 static enum db_result expire_list(struct lane *l, struct reservation **list, size_t count, struct given *given)
 {
 	enum txn_verdict verdict = TXN_DONE;
@@ -99,7 +99,7 @@ static enum db_result expire_list(struct lane *l, struct reservation **list, siz
 		given->swept += (unsigned)count;
 		return DB_OK;
 	}
-	if (result == DB_OK && verdict == TXN_FENCED) { /* somebody else has the writer: the lane connects anew */
+	if (result == DB_OK && verdict == TXN_FENCED) { /* another process has the writer: the lane connects anew */
 		db_close(l->db);
 		return DB_RETRY;
 	}
@@ -191,7 +191,7 @@ static void swept_put(struct lane *l, uint32_t sku_id, const struct swept *as)
 
 /* ---- a walk */
 
-/* What a refusal rests on, balances first, then quotas. */
+/* The grounds of refusals, balances first, then quotas. */
 struct doubt {
 	uint32_t sku_id;
 	bool     doubted, *swept;
@@ -221,8 +221,8 @@ static bool is_due(struct lane *l, const struct doubt *d, int64_t since_ms)
 	return d->doubted && !*d->swept && !looked_since(l, d->sku_id, since_ms);
 }
 
-/* Begins a walk for the skus of what is in doubt that were not looked at since. l->reclaim->walk.skus stays empty
- * where nothing is to be found: no such sku, or no hold at all that is past its time. */
+/* Begins a walk for the skus in doubt that were not looked at since. l->reclaim->walk.skus stays empty where nothing is
+ * to be found: no sku in doubt, or no hold at all that is past its time. */
 static enum db_result walk_begin(struct lane *l, int64_t since_ms)
 {
 	struct lapsed  lapsed = {0};
@@ -266,7 +266,7 @@ static enum db_result walk_begin(struct lane *l, int64_t since_ms)
 	return result;
 }
 
-/* Remembers the look at the walk's skus. A sku whose hold stays is looked at from the same place again. */
+/* Remembers the look at the walk's skus. A sku with a hold that stays is looked at from the same place again. */
 static void walk_end(struct lane *l)
 {
 	struct walk *w = &l->reclaim->walk;
@@ -399,7 +399,8 @@ enum db_result reclaim_run(struct lane *l)
 	doubts_mark(l, since_ms);
 	if (result == DB_LOCKED) /* the next batch is not to meet the same lock */
 		values_reset(&l->reclaim->walk.skus);
-	if (result == DB_RETRY && db_connected(l->db)) /* somebody else gives these back: their units are read next */
+	if (result == DB_RETRY && db_connected(l->db)) /* another transaction gives these back: their units are read
+	                                                * next */
 		result = db_text(l->db, "ROLLBACK", NULL, NULL);
 	lock_wait_drop(l, true);
 	return result;

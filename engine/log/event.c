@@ -372,7 +372,7 @@ static size_t get_count(struct in *in, size_t size)
 	return in->wrong ? 0 : (size_t)count;
 }
 
-/* What stands before the lines. */
+/* Reads the fields before the lines. */
 static void get_reservation(struct in *in, struct reservation *r, uint32_t *made_by, bool *cut)
 {
 	uint64_t has;

@@ -3,8 +3,8 @@
  *
  * A row's bytes: a version, then records. A record: its type, the key that did it, its cause, then what GET would say.
  * Numbers go seven bits a byte. Skus, locations and keys go as their numbers. A time below EVENT_TIME_MAX counts from
- * the row's own, which nobody knows while the transaction runs: 0 is the time of the transaction. A state or kind that
- * nobody knows reads as unknown. */
+ * the row's own, which is not known while the transaction runs: 0 is the time of the transaction. A state or kind with
+ * an unknown number reads as unknown. */
 #ifndef ENGINE_EVENT_H
 #define ENGINE_EVENT_H
 
@@ -17,7 +17,7 @@ enum { EVENT_LINES_MAX = 600, EVENT_UNITS_MAX = 54 };
 
 /* ---- writing: each call appends a record, and adds 1 to the text's count; the first one of a row the version, too */
 
-/* What a record says beside its subject. */
+/* The head of a record: what happened, by which key, and why. */
 struct event_head {
 	enum event_type type;
 	uint32_t        by;      /* the key that did it; 0: none */
@@ -67,7 +67,7 @@ struct feed_event {
 	uint64_t        task_id;           /* the cause: a task; 0: none .. */
 	char            cause[ID_MAX + 1]; /* .. or another order, or a word; empty: none */
 	bool            cut;               /* lines were left out */
-	bool            nameless;          /* it has a number that the catalogue lacks */
+	bool            nameless;          /* the record has a number that the catalogue lacks */
 	/* lines have codes, qty and granted, no slot */
 	struct reservation *reservation;
 	struct line        *before; /* of SWAPS: its lines before; owned */

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { OTHER, ORDER }; /* what the cause is */
+enum { OTHER, ORDER }; /* kinds of causes */
 
 static const struct event_trait types[EVENT_TYPES] = {
 #define IS(s)                                                (1U << (s))

@@ -15,25 +15,25 @@ enum event_type {
 #undef X
 	EVENT_TYPES
 };
-/* What event_types.def says of a type. */
+/* The traits of a type, by event_types.def. */
 struct event_trait {
-	const char      *word; /* NULL: no such type */
+	const char      *word; /* NULL: the type is unknown */
 	enum event_about about;
 	bool             by_order; /* its cause, where there is one, is another order */
 	enum moves       moves;
 	unsigned         from, to; /* the states that may stand before it and behind it: the bit 1 << state of each */
 };
-/* Of any number: one of no such type tells NOTHING and moves nothing. */
+/* Takes any number: an unknown type tells NOTHING and moves nothing. */
 const struct event_trait *event_trait(enum event_type t);
-enum event_type           event_type_find(const char *word, size_t len); /* 0: no such type */
-enum event_type           event_of_movement(enum movement_kind k);       /* 0: no such kind */
+enum event_type           event_type_find(const char *word, size_t len); /* 0: unknown */
+enum event_type           event_of_movement(enum movement_kind k);       /* 0: unknown */
 
-/* Which types somebody wants to hear of. */
+/* The types that a reader or a webhook asks for. */
 struct event_filter {
 	bool all;
 	bool wanted[EVENT_TYPES];
 };
-/* A list such as "reservation.held,stock.out"; NULL or empty: all. false: it names an unknown type, or none between two
+/* A list like "reservation.held,stock.out"; NULL or empty: all. false: it names an unknown type, or none between two
  * commas or behind the last. */
 bool event_filter_read(const char *list, struct event_filter *filter) MUST_CHECK;
 bool event_is_wanted(const struct event_filter *filter, enum event_type t);

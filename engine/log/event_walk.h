@@ -1,4 +1,4 @@
-/* event_walk.h - a walk over the log of events by those who check it: the rows of all writers in the order of the feed
+/* event_walk.h - a walk over the log of events by its checks: the rows of all writers in the order of the feed
  * (feed_merge.h). The walk goes as far as it is certain to have passed nothing, and goes on from there later. Memory
  * holds a page. One thread, on the caller's connection. */
 #ifndef EVENT_WALK_H
@@ -7,7 +7,7 @@
 #include "engine/log/event.h"
 #include "engine/log/feed_merge.h"
 
-/* What the log says of itself. */
+/* The state of the log. */
 struct event_log {
 	int64_t on; /* 1; 0: no events are written */
 	int64_t era;

@@ -1,4 +1,4 @@
--- The log as those read it who check it.
+-- The log, as its checks read it.
 
 -- name: walk_log
 -- One row: whether events are written, the era, and the stamp after which every change has its event.

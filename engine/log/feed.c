@@ -29,7 +29,7 @@ struct feed {
 	struct catalogue *catalogue;
 	int64_t           mark; /* of its row in table process */
 	unsigned          past; /* of the catalogue, in which the names were read */
-	struct feed_rows  kept; /* that were read and not given yet */
+	struct feed_rows  kept; /* rows that were read and not given yet */
 	struct key_name {
 		uint32_t key_id;
 		char    *name;
@@ -304,8 +304,8 @@ static void keys_fill(struct look *l)
 
 /* ---- the call */
 
-/* Nothing is given that a crash of the database could take back: a snapshot has commits whose redo log is not on disk
- * yet. */
+/* Makes the page durable before it is given: a snapshot may have commits without a redo log on disk, which a crash of
+ * the database would take back. */
 static void page_keep(struct look *l)
 {
 	int64_t durable = 0;

@@ -14,7 +14,7 @@ SELECT w.writer_id, w.event_no, {floor}, COALESCE(f.floor_stamp, 0), w.stamp, w.
 
 -- name: feed_look
 -- Grows with each row of the log. Changes, too, when the log is switched on or off and when writers come, end and go:
--- nobody stays at a place that names a writer which is removed then.
+-- no reader stays at a place that names a removed writer.
 SELECT COUNT(*), SUM(event_no), SUM(IF(ended, 0, writer_id)), (SELECT era FROM event_log WHERE one = 1)
   FROM log_writer FORCE INDEX (PRIMARY) WHERE writer_id > 0;
 
@@ -29,7 +29,7 @@ SELECT writer_id, event_no, at, changes FROM event FORCE INDEX (PRIMARY)
  WHERE (writer_id, event_no) IN ({rows}) ORDER BY writer_id, event_no;
 
 -- name: feed_range
--- For those who read all rows: a range costs a tenth of its keys.
+-- For readers of all rows: a range costs a tenth of its keys.
 SELECT event_no, stamp, at, changes FROM event FORCE INDEX (PRIMARY)
  WHERE writer_id = {writer} AND event_no > {after_id} AND event_no <= {until_id} ORDER BY event_no;
 

@@ -10,13 +10,13 @@
 enum {
 	STAMPS_FIRST = 8, /* of a writer; STEEPER times as many where they are used up */
 	STAMPS_MAX = 512,
-	ROWS_FIRST = 8, /* rows read at once; likewise */
+	ROWS_FIRST = 8, /* rows read at once; STEEPER times as many, too */
 	ROWS_MAX = 256,
 	STEEPER = 4,
 	ROWS_BYTES = 1 << 20, /* of a batch */
-	ALL_BYTES = 4 << 20,  /* .. for a reader who takes all */
+	ALL_BYTES = 4 << 20,  /* .. for a reader that takes all */
 	PAIRS_MAX = 2000,     /* keys in a statement: 3 us each */
-	AHEAD_MAX = 512,      /* keys that are asked for before anybody knows whether there are such rows */
+	AHEAD_MAX = 512,      /* keys that are asked for before it is known whether their rows exist */
 };
 
 /* A writer, as the snapshot has it. */
@@ -26,10 +26,10 @@ struct feed_source {
 	uint64_t          last, floor_no;
 	int64_t           floor_stamp, stamp;
 	uint64_t          asked; /* a row whose stamp is asked for; 0: none */
-	int64_t           found; /* its stamp; -1: no such row */
+	int64_t           found; /* its stamp; -1: there is no row */
 	bool              seeks; /* its place is looked for by a bisection, between .. */
 	uint64_t          low, high;
-	struct event_row *stamps; /* of the rows that come next; whole for a reader who checks the log */
+	struct event_row *stamps; /* of the rows that come next; whole for a reader that checks the log */
 	size_t            first, count, max;
 	size_t            chunk;       /* so many were asked for the last time */
 	uint64_t          next, until; /* the row behind the last stamp; the last row that was asked for */
@@ -43,7 +43,7 @@ static void writer_read(void *arg, const struct db_row *row)
 	struct feed_merge *m = arg;
 
 	if (m->count > 0 && m->sources[m->count - 1].writer_id >= (uint64_t)db_int(row, 0)) {
-		db_other(row); /* they are looked for in this order */
+		db_other(row); /* source_find needs this order */
 		return;
 	}
 	m->sources = mem_reach(m->sources, m->count, &m->max, sizeof(*m->sources));
@@ -111,7 +111,7 @@ static void stamp_read(void *arg, const struct db_row *row)
 	if (writer_id == m->place.writer_id && event_no == m->place.event_no)
 		m->merge_found = stamp;
 	if (!s)
-		return; /* a row of nobody, which a cursor names */
+		return; /* a row of no known writer: a cursor names it */
 	if (event_no == s->asked)
 		s->found = stamp;
 	if (event_no != s->next || event_no > s->until)
@@ -417,7 +417,7 @@ const struct feed_writer *feed_merge_gap(const struct feed_merge *m)
 	return NULL;
 }
 
-/* The writer whose row comes next; NULL: there is none. A row that was begun comes before rows that are new. */
+/* The writer of the next row; NULL: there is none. A row that was begun comes before rows that are new. */
 static struct feed_source *merge_next(struct feed_merge *m)
 {
 	struct feed_source *best = NULL;

@@ -3,7 +3,7 @@
  *
  * Numbers of a writer have no hole, so rows are asked for by their keys alone: first the stamps of the rows that come
  * next of every writer, which are merged, then the changes of the rows that come first. So a page costs little more
- * than it gives, however many writers there are and however many rows stand before it. Who checks the log takes every
+ * than it gives, however many writers there are and however many rows stand before it. A check of the log takes every
  * row: ranges of whole rows are asked for, at a tenth of the cost, and a missing row stops the merge. */
 #ifndef FEED_MERGE_H
 #define FEED_MERGE_H
@@ -13,7 +13,7 @@
 #include "engine/log/feed_cursor.h"
 #include "engine/outcome.h"
 
-struct feed_rows { /* one owner, who frees their changes, too */
+struct feed_rows { /* one owner, which frees their changes, too */
 	struct event_row *list;
 	size_t            count, max;
 };
@@ -23,9 +23,9 @@ void feed_rows_fini(struct feed_rows *rows);
 struct feed_start {
 	enum { FROM_OLDEST, FROM_NOW, FROM_TIME, FROM_PLACE } kind;
 	struct feed_place place; /* of a cursor; of a time the place of its merge */
-	bool checks; /* the reader checks the log: a missing row stops the merge, and the place may name such a row */
+	bool checks; /* the reader checks the log: a missing row stops the merge, and the place may name one */
 };
-bool feed_start_read(const char *after, struct feed_start *start) MUST_CHECK; /* false: `after` is no such text */
+bool feed_start_read(const char *after, struct feed_start *start) MUST_CHECK; /* false: `after` is wrong */
 
 struct feed_merge {
 	struct feed_place place; /* where it began, with all writers */
@@ -44,20 +44,20 @@ struct feed_merge {
 	struct feed_source *sources; /* by number, as the writers of the place */
 	size_t              count, max;
 	struct values       pairs;       /* (writer_id, event_no) to ask for */
-	int64_t             merge_found; /* stamp of the row at which the merge stands; -1: no such row */
+	int64_t             merge_found; /* stamp of the row at which the merge stands; -1: it is gone */
 	struct feed_log {
 		int64_t writer_last, keep_days, era, mark;
 	} log;
 };
 /* Opens the snapshot and finds the place. True: rows may be taken. m->result and m->outcome say what came of it:
  * OUTCOME_OK, CURSOR_EXPIRED or EVENTS_OFF. Rows of `kept` that are the same are taken from there. batch: 0 for a
- * reader who takes some rows; for one who takes all there are, how many are read at first. feed_merge_end follows in
+ * reader that takes some rows; for a reader of all rows, the number that is read at first. feed_merge_end follows in
  * any case. */
 bool feed_merge_begin(struct feed_merge *m, struct db *db, const struct feed_start *start, struct feed_rows *kept,
                       size_t batch);
 /* The next row, which stays until feed_merge_fini; NULL: there is none, or m->result says why. */
 const struct event_row *feed_merge_take(struct feed_merge *m);
-/* The writer whose missing row stopped the merge of a reader who checks the log; NULL: none did. */
+/* The writer with the missing row that stopped the merge of a reader that checks the log; NULL: none did. */
 const struct feed_writer *feed_merge_gap(const struct feed_merge *m);
 bool                   feed_merge_more(const struct feed_merge *m);
 void                   feed_merge_end(struct feed_merge *m); /* ends the snapshot; rows stay */

@@ -1,13 +1,13 @@
-/* follow.c - see follow.h. Readers that ask from one place are a group: one page is read for all of it, and one text
- * made for those who ask for as many events of the same types.
+/* follow.c - see follow.h. Readers that ask from one place are a group: one page is read for all of it, and one text is
+ * made for readers that ask for as many events of the same types.
  *
  *   asks ─▶ due ─▶ its page is read ─┬─▶ events of these types: answered
  *            ▲                       └─▶ none: it waits with the group ─┬─▶ its time is over: an empty list
  *            └──── a look saw that something was written ───────────────┘
  *
- * The groups that wait stand at the end of the log as it was when their page was read. A page moves those for whom it
- * has nothing on to its own end, so groups meet there, and a look costs a page, however many ask for whatever. Answers
- * go out in slices, so that a loop serves others in between. */
+ * The groups that wait stand at the end of the log as it was when their page was read. Readers for which a page has
+ * nothing move on to its end. So groups meet there, and a look costs one page, however many readers ask, and for
+ * whichever types. Answers go out in slices, so that a loop serves others in between. */
 #include "engine/log/follow.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
@@ -24,11 +24,11 @@
 #include <unistd.h>
 
 enum {
-	LOOK_MS = 100,    /* between two looks at the log, while somebody waits */
+	LOOK_MS = 100,    /* between two looks at the log, while a reader waits */
 	SLICE_OPS = 256,  /* answers given together .. */
 	SLICE_MS = 5,     /* .. so long after the last ones */
 	CLOSED_US = 1000, /* a closed queue does not wait */
-	QUIET_S = 5,      /* longest silence of the server: meanwhile nobody's wait ends */
+	QUIET_S = 5,      /* longest silence of the server: meanwhile no wait ends */
 };
 
 struct group {
@@ -54,7 +54,7 @@ struct follower {
 	bool           news;                        /* the last look saw something */
 	_Atomic size_t waiting;                     /* readers of groups that wait */
 	_Atomic size_t give_way;                    /* of them so many are to be answered */
-	_Atomic bool   ends;                        /* nobody waits any more */
+	_Atomic bool   ends;                        /* no reader waits any more */
 };
 
 /* ---- readers and groups */
@@ -142,7 +142,7 @@ static void tell(struct follower *f, struct group *g, struct op **place, enum ou
 {
 	struct op *op = group_take(f, g, place);
 
-	op->outcome = op_take(op) ? outcome : DATABASE_AWAY; /* otherwise nobody waits for it any more */
+	op->outcome = op_take(op) ? outcome : DATABASE_AWAY; /* otherwise its client is gone */
 	op->follow->page = page ? text_share(page) : NULL;
 	outbox_put(&f->told, op);
 }
@@ -153,7 +153,7 @@ static bool stays(const struct follower *f, const struct group *g, const struct 
 	return g->waits || (!atomic_load(&f->ends) && clock_ms() < op->arrived_ms + LOOK_ON_MS);
 }
 
-/* Those for whom the page has nothing stay. */
+/* Answers readers from the page. Those for which it has nothing stay. */
 static void group_tell(struct follower *f, struct group *g, struct telling *t)
 {
 	for (struct op **place = &g->first, *op; (op = *place);) {
@@ -189,8 +189,8 @@ static void slice_send(struct follower *f)
 
 /* ---- the end of a wait */
 
-/* Answers those of a group that waits whose time is over, and lets go those whose clients have left. false: nobody is
- * left, the group is gone. */
+/* Answers the readers of a group that waits when their time is over, and lets go a reader without a client. false: no
+ * reader is left, the group is gone. */
 static bool group_sweep(struct follower *f, struct group *g)
 {
 	struct text_shared *page = NULL;
@@ -311,7 +311,7 @@ static void groups_merge(struct follower *f, struct group *g, struct group *from
 	group_free(f, from);
 }
 
-/* The group has come to the end of the log: it waits there, with whoever does so already. */
+/* The group has come to the end of the log: it waits there, with the readers that wait already. */
 static void group_wait(struct follower *f, struct group *g)
 {
 	g->due = false;
@@ -327,7 +327,7 @@ static void group_wait(struct follower *f, struct group *g)
 		}
 }
 
-/* What all its readers want together. */
+/* Reads a page with all that the readers of the group want together. */
 static enum db_result page_read(struct follower *f, const struct group *g, struct feed_page *page,
                                 enum outcome *outcome)
 {
@@ -394,7 +394,7 @@ static struct group *group_next(const struct follower *f)
 	return first;
 }
 
-/* Reads for the group whose turn it is, which goes to the end of the list. */
+/* Reads for the next group, which goes to the end of the list. */
 static void read_next(struct follower *f)
 {
 	struct group *g = group_next(f);
@@ -422,7 +422,7 @@ static void look(struct follower *f)
 
 /* ---- the thread */
 
-/* How long there is nothing to do unless somebody comes. */
+/* The ms for which there is nothing to do unless a reader comes. */
 static int pause_ms(const struct follower *f)
 {
 	int64_t now_ms = clock_ms(), until_ms = now_ms + IDLE_MS;
@@ -449,7 +449,7 @@ static void turn(struct follower *f)
 	slice_send(f);
 }
 
-/* The thread takes its whole queue at once: clients that one page has answered come back together. */
+/* The thread takes its whole queue at once: readers that one page has answered come back together. */
 static void *follow_main(void *arg)
 {
 	struct follower *f = arg;

@@ -1,5 +1,5 @@
-/* follow.h - the thread that reads events for those who follow the log, on a connection of its own. Who has come to the
- * end may wait there: in memory, and one look at the database serves all who wait. */
+/* follow.h - the thread that reads events for readers that follow the log, on a connection of its own. A reader at the
+ * end of the log may wait there, in memory. One look at the database serves all that wait. */
 #ifndef FOLLOW_H
 #define FOLLOW_H
 

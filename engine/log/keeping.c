@@ -81,7 +81,7 @@ enum db_result keeping_set(struct db *db, int64_t days)
 		if (result == DB_OK && (before.kept || days == 0))
 			result = keeping_pass(db, REMOVE_MS, &removed);
 		if (result == DB_OK && before.kept && removed == 0)
-			result = DB_LOCKED; /* somebody else has the rows that are left */
+			result = DB_LOCKED; /* another transaction has the rows that are left */
 	} while ((result == DB_OK && before.kept) || retry_again(&retry, result));
 	if (result == DB_OK && before.days != days)
 		log_event(LOG_INFO, "events_kept", "days=%lld before=%lld", (long long)days, (long long)before.days);

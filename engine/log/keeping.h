@@ -11,9 +11,9 @@ enum { KEEP_DAYS_MAX = 3650 };
  * what was kept before is removed. Tried again after a conflict. */
 enum db_result keeping_set(struct db *db, int64_t days) MUST_CHECK;
 /* Removes events that are older, for budget_ms (less than a piece more), and adds their rows to *removed. Rows that
- * somebody else has locked are left to the next pass. */
+ * another transaction has locked are left to the next pass. */
 enum db_result keeping_pass(struct db *db, int64_t budget_ms, int64_t *removed) MUST_CHECK;
-/* Ends writers that were silent for an hour, or for minutes where there are many: nobody has them again. */
+/* Ends writers that were silent for an hour, or for minutes where there are many: no process takes them up again. */
 enum db_result keeping_writers(struct db *db) MUST_CHECK;
 
 #endif

@@ -5,9 +5,9 @@
 SELECT keep_days FROM event_log WHERE one = 1;
 
 -- name: keep_set
--- Keeps events for {keep_days}. Switching the log on or off raises the epoch of every writer: whoever has one takes it
--- up again, and learns it. A log that is switched on is empty, so that no reader passes over what nobody wrote. One
--- row: the days of before, and 1 where events of before are left and nothing was done.
+-- Keeps events for {keep_days}. Switching the log on or off raises the epoch of every writer: each process takes its
+-- writers up again, and learns of the switch. A log that is switched on is empty, so that no reader passes over a gap.
+-- One row: the days of before, and 1 where events of before are left and nothing was done.
 BEGIN NOT ATOMIC
   DECLARE days SMALLINT UNSIGNED;
   DECLARE kept TINYINT UNSIGNED DEFAULT 0;
@@ -44,7 +44,7 @@ END
 at > UTC_TIMESTAMP(3) + INTERVAL 1 HOUR
 
 -- name: keep_page
--- Writers whose oldest event may go, or does not say so by itself: two looks by primary key for each.
+-- Writers with an oldest event that may go, or that a clock ahead has made: two looks by primary key for each.
 SELECT w.writer_id
   FROM (SELECT keep_days AS days FROM event_log WHERE one = 1) l
   STRAIGHT_JOIN log_writer w {floors}

@@ -11,7 +11,7 @@ enum { ROWS_MAX = 4000, BYTES_MAX = 4 << 20, BATCH_FIRST = 32 };
 struct look {
 	const struct touched_ear *ear;
 	struct feed_merge         merge;
-	struct values   orders, movements; /* ids of those whose lines were left out, in the bytes of the rows */
+	struct values   orders, movements; /* ids of records that stand there without lines, in the bytes of the rows */
 	enum event_type type;              /* of the lines that are read now */
 };
 

@@ -7,7 +7,7 @@
 #include "engine/log/event.h"
 #include "engine/outcome.h"
 
-/* Who wants to hear of lines. taken is INT64_MAX where nobody knows how many units. */
+/* The listener that gets lines. `taken` is INT64_MAX where the number of units is not known. */
 struct touched_ear {
 	void (*each)(void *arg, const struct event_touch *t);
 	void *arg;

@@ -1,5 +1,5 @@
--- Stored times that the present clock cannot have given (ahead.def): a clock that was ahead has given them. What is
--- judged by such a time takes it for none, as far as it can be told there; a reaper brings it back.
+-- Stored times that the present clock cannot have given (ahead.def): a clock that was ahead has given them. A statement
+-- that meets one of these times takes it for none, as far as it can tell; a reaper brings it back.
 
 -- piece: soon
 -- A time no later than this may be given by the present clock: the minute is for clocks that are set right bit by bit.
@@ -31,7 +31,7 @@ SELECT task_id FROM job_task FORCE INDEX (open_lease)
 
 -- name: leases_bring_back
 -- Shortens a lease. A lease made ahead of now is as long as it was, from now on. A lease renewed ahead of now lasts a
--- minute: nobody knows its length. A lease that ends before it was made has been renewed by the present clock.
+-- minute: its length is not known. A lease that ends before it was made has been renewed by the present clock.
 UPDATE job_task FORCE INDEX (PRIMARY)
    SET lease_until = CASE
          WHEN created_at > {soon} AND lease_until > created_at
@@ -66,7 +66,7 @@ UPDATE reservation FORCE INDEX (PRIMARY)
    AND due_at > {soon};
 
 -- name: arrivals_ahead
--- Arrivals whose writer had them for half a second by such a clock. Few are open.
+-- Arrivals that a writer has, for half a second, by a clock that was ahead. Few are open.
 SELECT movement_no, sku_id, from_id, to_id FROM arrival_open FORCE INDEX (PRIMARY)
  WHERE movement_no > 0 AND due_at > {soon} LIMIT {limit};
 
@@ -75,7 +75,7 @@ UPDATE arrival_open FORCE INDEX (PRIMARY) SET due_at = UTC_TIMESTAMP(3)
  WHERE (movement_no, sku_id, from_id, to_id) IN ((0, 0, 0, 0), {rows}) AND due_at > {soon};
 
 -- name: webhooks_ahead
--- Webhooks whose deliverer has a lease that is longer than any, or that has ended and cannot be claimed.
+-- Webhooks with a lease that is longer than any may be: their deliverer may have ended, and no other can claim them.
 SELECT mark & 9223372036854775807 FROM webhook FORCE INDEX (claim)
  WHERE state = {active} AND due_at > {latest_lease} LIMIT {limit};
 
@@ -89,9 +89,9 @@ SELECT reservation_id FROM waiting_line FORCE INDEX (line)
  WHERE {clock_was_ahead} AND sku_id > 0 AND waits_since > {soon} LIMIT {limit};
 
 -- name: waiting_bring_back
--- These lines wait since now; among themselves they keep their order, by first_id. Whoever writes such a row has locked
--- its reservation, so a reservation that somebody else has is for the next pass. {limit} is more than there are;
--- without a LIMIT the SKIP LOCKED would be merged away.
+-- These lines wait since now; among themselves they keep their order, by first_id. A transaction that writes a row of
+-- the queue has locked its reservation, so a locked reservation is left to the next pass. {limit} is more than there
+-- are; without a LIMIT the SKIP LOCKED would be merged away.
 UPDATE (SELECT reservation_id FROM reservation FORCE INDEX (PRIMARY)
          WHERE reservation_id IN (0, {list}) LIMIT {limit} FOR UPDATE SKIP LOCKED) unlocked
   STRAIGHT_JOIN waiting_line w FORCE INDEX (PRIMARY) ON w.reservation_id = unlocked.reservation_id

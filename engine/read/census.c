@@ -164,8 +164,8 @@ static void counters_take_over(struct db *db)
 
 /* ---- the answer */
 
-/* The last count is the answer while it is younger than CENSUS_SHARE times what it took, and a second at least: those
- * who ask meanwhile, or wait for it, get that one. */
+/* The last count is the answer while it is younger than CENSUS_SHARE times what it took, and a second at least:
+ * questions that come meanwhile, or wait for it, get the same answer. */
 static bool is_young(const struct census *last, int64_t age_max_ms)
 {
 	int64_t age_ms = clock_boot_ms() - last->counted_ms, young_ms = CENSUS_SHARE * last->took_ms;

@@ -31,8 +31,8 @@ SELECT COUNT(*), GREATEST(0, COALESCE(MAX(TIMESTAMPDIFF(MICROSECOND, created_at,
   FROM job_task FORCE INDEX (open_lease) WHERE state = {open};
 
 -- name: webhook_figures
--- The ms for which the oldest event waits that an active webhook did not take, as far as its deliverer, who lives,
--- knows.
+-- The age in ms of the oldest event that an active webhook has not taken, as far as its deliverer knows. 0: the
+-- deliverer lives, and is not behind.
 SELECT webhook_id, IF(behind = 0 AND due_at > UTC_TIMESTAMP(3), 0,
                       GREATEST(0, TIMESTAMPDIFF(MICROSECOND, waits_since, UTC_TIMESTAMP(3)) DIV 1000))
   FROM webhook FORCE INDEX (claim) WHERE state = {active} LIMIT {limit};

@@ -1,6 +1,6 @@
-/* ended.c - see ended.h. A hold whose row nobody has locked is over: whoever locks it from now on finds that its time
- * has passed (`is_kept`). Where the row is locked, an uncommitted read tells a change under which the hold lives on
- * from a sweep, a claim and a stranger's lock, behind all of which it is over. */
+/* ended.c - see ended.h. A hold is over if no transaction has locked its row: each one that locks it from now on finds
+ * that its time has passed (`is_kept`). Where the row is locked, an uncommitted read tells a change under which the
+ * hold lives on from a sweep, a claim and a stranger's lock, behind all of which it is over. */
 #include "engine/read/ended.h"
 #include "engine/db/db.h"
 
@@ -15,7 +15,7 @@ static void row_count(void *arg, const struct db_row *row)
 	++*(size_t *)arg;
 }
 
-/* What is in the list under this number; NULL: nothing. */
+/* The hold of this number in the list; NULL: it is not there. */
 static struct reservation **hold_of(const struct reservation_reader *in, uint64_t id)
 {
 	for (size_t i = 0; i < in->count; i++)

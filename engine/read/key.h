@@ -1,5 +1,5 @@
-/* key.h - keys in the database: their names, and the units that keys with a limit hold open. api/keys.h knows who
- * has a key, and its rights. */
+/* key.h - keys in the database: their names, and the units that keys with a limit hold open. api/keys.h knows the
+ * secrets of keys and their rights. */
 #ifndef READ_KEY_H
 #define READ_KEY_H
 

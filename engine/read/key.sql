@@ -1,5 +1,5 @@
 -- Keys, and the reservations that keys with a limit of units hold open. A reservation is held open while its state is
--- held and its time has not passed. A row of key_hold that is over may be removed by anybody. A hold that was over by a
+-- held and its time has not passed. Any process may remove a row of key_hold that is over. A hold that was over by a
 -- clock that was ahead is open again when the clock is back; the walk over open holds enters it again.
 
 -- name: key_note
@@ -7,7 +7,7 @@
 INSERT IGNORE INTO api_key (key_id, name, created_at) VALUES {rows};
 
 -- piece: open_from
--- Open holds that nobody has claimed, at ({from_at}, {from_id}) in the claim index or behind it.
+-- Open holds without a claim, at ({from_at}, {from_id}) in the claim index or behind it.
 state = {held} AND {is_free} AND due_at > UTC_TIMESTAMP(3)
 AND due_at >= {from_at} AND (due_at > {from_at} OR reservation_id >= {from_id})
 

@@ -1,5 +1,5 @@
--- What a single reservation is told with: other orders and a task. Only who asks for one by its id pays for these, and
--- only for one that has any.
+-- Other orders and a task, which are told with a single reservation. Only a GET of one order by its id pays for these,
+-- and only where the order has any.
 
 -- name: kin_find
 -- Reservations of the list, a row each: what it was split from, whether it was split, and its task: an open one that

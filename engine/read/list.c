@@ -16,7 +16,7 @@
 
 /* ---- reservations by their ids */
 
-/* Of several who ask for one order each gets a copy. */
+/* Where several operations ask for one order, each gets a copy. */
 enum db_result list_found(struct db *db, struct catalogue *c, struct op **ops, size_t count)
 {
 	struct reservation_reader in = {.catalogue = c};
@@ -102,7 +102,8 @@ enum db_result list_movements(struct db *db, struct catalogue *c, struct op *op)
 /* One page looks at so many rows of the index at most, whatever it finds in them: the rest is for the next page. */
 enum { WALK_MAX = 10000 };
 
-/* A key of the page: where the row stands in the index. Of who holds a sku `task` is the location of the line. */
+/* A key of the page: where the row stands in the index. In a list of holders of a sku `task` is the location of the
+ * line. */
 struct list_key {
 	int64_t id, task, due_ms, part;
 };
@@ -148,7 +149,7 @@ static const struct part {
 	{BURIED, BURIED, 0, false},      {BURIED, BURIED, 0, true},
 };
 
-/* The rows behind `after`, `count` at most. part NULL: of all states, of who holds a sku, or of what is held back. */
+/* The rows behind `after`, `count` at most. part NULL: of all states, of the holders of a sku, or of orders on hold. */
 static enum db_result rows_walk(struct db *db, const struct part *part, const struct list_key *after, size_t count,
                                 struct list_keys *keys)
 {
@@ -194,8 +195,7 @@ static enum db_result part_read(struct db *db, const struct part *part, struct l
 	return result;
 }
 
-/* A list of who holds a sku, or of what is held back, shows, where no state is asked for, all in which units are
- * promised. */
+/* Where no state is asked for, a list of the holders of a sku, or of orders on hold, shows all with promised units. */
 static bool state_belongs(const struct op *op, const struct list_keys *keys, enum reservation_state reads)
 {
 	bool any = !keys->sku && !keys->on_hold;
@@ -215,7 +215,8 @@ static int64_t filter_of(const struct op *op, const struct list_keys *keys)
 	return (error ^ (int64_t)keys->sku << 31) | (int64_t)(keys->location & 0xfffffff) << 3 | op->query->page.state;
 }
 
-/* The keys of a page: of all reservations, of who holds a sku, of what is held back, or from the parts of the state. */
+/* The keys of a page: of all reservations, of the holders of a sku, of orders on hold, or from the parts of the state.
+ */
 static enum db_result keys_read(struct db *db, struct op *op, struct list_keys *keys)
 {
 	bool            by_parts = op->query->page.state && !keys->sku && !keys->on_hold;
@@ -285,8 +286,8 @@ static enum db_result rows_read(struct db *db, struct catalogue *c, struct op *o
 	return result;
 }
 
-/* The numbers of the sku and the location that the list is to show the holders of. *nowhere: nobody ever had a unit at
- * this location. */
+/* The numbers of the sku and the location that the list is to show the holders of. *nowhere: there is no location of
+ * this code. */
 static enum db_result holding_find(struct db *db, struct catalogue *c, struct op *op, struct list_keys *keys,
                                    bool *nowhere)
 {

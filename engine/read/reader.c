@@ -84,7 +84,7 @@ static enum db_result reader_ask(struct reader *r, size_t how, struct op **ops, 
 		return db_has_answered_other(r->db) ? DB_ERROR : DB_AWAY;
 	past = catalogue_past(c);
 	result = answers[how].all ? answers[how].all(r->db, c, ops, count) : answers[how].one(r->db, c, ops[0]);
-	if (result == DB_OK && past != catalogue_past(c) && answers[how].one != job_run /* whose work is done */)
+	if (result == DB_OK && past != catalogue_past(c) && answers[how].one != job_run /* a job's work is done */)
 		result = DB_RETRY;
 	return result;
 }
@@ -205,7 +205,7 @@ static void reader_give_back(struct reader *r)
 	outbox_send(&r->outbox);
 }
 
-/* How long there is nothing to do unless somebody asks. */
+/* The ms for which there is nothing to do unless an operation comes. */
 static int pause_ms(const struct reader *r)
 {
 	for (const struct op *op = r->parked; op; op = op->next)
@@ -214,7 +214,8 @@ static int pause_ms(const struct reader *r)
 	return r->parked ? PARKED_MS : IDLE_MS;
 }
 
-/* Checks an idle connection, so that readiness is right when nobody reads. Readiness does not rest on the census. */
+/* Checks an idle connection, so that readiness is right while no operation comes. Readiness does not rest on the
+ * census. */
 static void reader_idle(struct reader *r)
 {
 	if (r->by == BY_CENSUS)

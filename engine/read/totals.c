@@ -97,8 +97,8 @@ enum db_result skus_find(struct db *db, struct catalogue *c, struct op **ops, si
 	return result;
 }
 
-/* What the catalogue has of a sku is added behind the `used` totals of a query, which has room for *max. Returns how
- * many they are. */
+/* Adds the totals of a sku that the catalogue has behind the `used` totals of a query, which has room for *max. Returns
+ * their number. */
 static size_t totals_append(struct catalogue *c, struct query *q, struct sku *sku, size_t used, size_t *max)
 {
 	size_t  count = 0;
@@ -197,7 +197,7 @@ enum { WALK_MAX = 4000 };
 /* So long ago a sku had units where it counts as out. */
 #define LATELY_MS (INT64_C(30) * 86400 * 1000)
 
-/* What is known of the level of a sku at a location (0: over all). */
+/* The level of a sku at a location (0: over all). */
 struct level_row {
 	uint32_t sku_id, location_id;
 	int64_t  low;    /* the threshold; below 0: there is none */
@@ -270,7 +270,7 @@ static const struct level_row *levels_of(const struct listing *in, uint32_t sku_
 	return *count > 0 ? in->levels + from : NULL;
 }
 
-/* NULL: nobody has looked at its level yet. */
+/* NULL: its level has not been looked at yet. */
 static const struct level_row *level_at(const struct listing *in, uint32_t sku_id, const struct location *location)
 {
 	const struct level_row key = {sku_id, location->location_id, 0, false};
@@ -460,7 +460,7 @@ static uint32_t filter_of(const struct page *page)
 	return hash;
 }
 
-/* *nowhere: there is no such location. */
+/* *nowhere: there is no location of this code. */
 static enum db_result listing_begin(struct db *db, struct listing *in, bool *nowhere)
 {
 	const struct page *page = &in->op->query->page;

@@ -62,7 +62,7 @@ static void times_write(struct lane *l)
 		txn_run(&l->txn, AMEND_TTL, &(struct fill){.rows = &l->rows});
 }
 
-/* What best efforts were short of is of lines that are no more. */
+/* Removes the rows of shortages of best efforts: their lines are no more. */
 static void shorts_drop(struct lane *l)
 {
 	values_reset(&l->rows);

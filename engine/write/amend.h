@@ -1,6 +1,6 @@
-/* amend.h - orders whose lines become others under their own ids (PUT). A held or confirmed order keeps everything but
- * its lines: only the difference touches slots (promise_replace). The differences stay behind as rows, which the audit
- * adds up. */
+/* amend.h - orders that get other lines under their own ids (PUT). A held or confirmed order keeps everything but its
+ * lines: only the difference touches slots (promise_replace). The differences stay behind as rows, which the audit adds
+ * up. */
 #ifndef AMEND_H
 #define AMEND_H
 

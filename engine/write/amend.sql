@@ -1,7 +1,7 @@
 -- Lines of orders that become others under the orders' own ids: amend.c.
 
 -- name: amend_order
--- The order stays as it is but for its lines, nobody has claimed it any more, and a best effort was short of nothing.
+-- The order stays as it is but for its lines, no task has claimed it any more, and a best effort was short of nothing.
 -- Its attempts stay.
 UPDATE reservation FORCE INDEX (PRIMARY)
    SET changed = @s, noted = noted & ~{shorts} | {amended},

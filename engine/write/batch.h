@@ -25,7 +25,7 @@ struct balance {
 	bool     agreed;        /* the last read gave what was known before it */
 	bool     swept;         /* expired holds on it were looked for in this batch */
 	bool     doubted;       /* an uncertain refusal rests on it */
-	uint8_t  needs, locked; /* blocked.c: enum slots: what the batch needs, what somebody outside has locked */
+	uint8_t  needs, locked; /* blocked.c: enum slots: what the batch needs, what another program has locked */
 	bool     gathers;       /* the own slot has too little, all slots together have enough */
 	/* ---- decide() */
 	int64_t left;            /* units of `total` that this batch has not taken, additions included */
@@ -106,14 +106,14 @@ bool balance_gathers(const struct balance *p);
 
 /* ---- what an operation touches, changes and gives back */
 
-/* The stored reservation whose lines need balances, or NULL: what ends a promise (a release, a settlement, a split that
- * does one of these) and a replacement write the slots of its lines, a confirmation that acquires anew takes their
- * units again. */
+/* The stored reservation with lines that need balances; NULL: none. The end of a promise (a release, a settlement, a
+ * split that does one of these) and a replacement write the slots of its lines. A confirmation that acquires anew takes
+ * their units again. */
 struct reservation *op_touches(const struct op *op);
 /* The stored reservation that the operation changes: the found one, or the one that is replaced or split, or from which
  * units come back; NULL: there is none. */
 struct reservation *op_changes(const struct op *op);
-/* The stored order whose units count for the operation: the one that is replaced, or whose lines become others; NULL:
+/* The stored order with units that count for the operation: the order that is replaced, or that gets other lines; NULL:
  * there is none. */
 struct reservation *op_replaced(const struct op *op);
 /* The lines of an operation that ends a promise: all of the order, or those of the part. Returns their number. */

@@ -154,7 +154,7 @@ static void move_tell(struct text *to, const struct op *op)
 			      : memcpy(mem_alloc((count + 1) * sizeof(*lines)), op->lines, count * sizeof(*lines));
 
 	for (size_t i = 0; op_moves(op, BOOKS) && i < op->lines_count; i++)
-		lines[i].granted = lines[i].qty; /* what will be moved */
+		lines[i].granted = lines[i].qty; /* the units that will be moved */
 	memcpy(m.movement_id, op->id, sizeof(op->id));
 	event_movement(to, &(struct event_head){.type = event_of_movement(m.kind), .by = op->key_id}, &m, op->key_id,
 	               lines, count);

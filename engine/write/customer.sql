@@ -1,15 +1,15 @@
 -- The units that customers have of skus: table customer_units. Rows are locked by (customer, sku), behind all slots.
 
 -- name: customer_quotas
--- What customers have of skus, and the limits. Rows: (number, customer, sku); nobody's customer is ''.
+-- The units that customers have of skus, and the limits. Rows: (number, customer, sku); '' is no customer.
 WITH want(number, customer, sku_id) AS (VALUES {rows})
 SELECT w.number, COALESCE(k.per_customer, 0), COALESCE(u.units, 0)
   FROM want w STRAIGHT_JOIN sku k FORCE INDEX (PRIMARY) ON k.sku_id = w.sku_id
   LEFT JOIN customer_units u FORCE INDEX (PRIMARY) ON u.customer = w.customer AND u.sku_id = w.sku_id;
 
 -- name: customer_look
--- The rows that somebody else has locked right now, with a mark of each that changes when the row does, as stock_look
--- does it. Rows: (customer, sku).
+-- The rows that another transaction has locked right now, with a mark of each that changes when the row does, as
+-- stock_look does it. Rows: (customer, sku).
 WITH want(customer, sku_id) AS (VALUES {rows})
 SELECT u.customer, u.sku_id, CRC32(u.units),
        (SELECT f.sku_id FROM customer_units f FORCE INDEX (PRIMARY)
@@ -19,7 +19,7 @@ SELECT u.customer, u.sku_id, CRC32(u.units),
 HAVING unlocked IS NULL;
 
 -- name: customer_lock (prepared)
--- Makes or locks the rows whose units the next statements of the transaction raise or lower. Values: (customer, sku).
+-- Makes or locks the rows of units that the next statements of the transaction raise or lower. Values: (customer, sku).
 INSERT INTO customer_units (customer, sku_id, units) VALUES (?, ?, 0) ON DUPLICATE KEY UPDATE units = units;
 
 -- name: customer_raise (never_waits)

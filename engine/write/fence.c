@@ -49,9 +49,9 @@ static void clock_learn(struct shared *s, int64_t now, int64_t sent_ms)
 }
 
 /* Handles a writer that is another one, or says less than was committed: the database is another one, or in another
- * past, whatever its mark is. Somebody may have taken the writer, too: that costs no more than to learn everything
- * anew. Another writer has batch_no 0, which no batch has, so the batch under way is not taken for committed: its ids
- * are looked up. */
+ * past, whatever its mark is. Another process may have taken the writer, too: this costs no more than to learn
+ * everything anew. Another writer has batch_no 0, which no batch has, so the batch under way is not taken for
+ * committed: its ids are looked up. */
 static void writer_compare(struct lane *l, const struct db_writer *before)
 {
 	if (before->mark && (l->writer->mark != before->mark || l->writer->batch_no < l->committed_no))
@@ -100,7 +100,7 @@ bool lane_check(struct lane *l)
 	if (clock_ms() - l->touched_ms < WRITER_TOUCH_MS)
 		return true;
 	l->touched_ms = clock_ms();
-	return writer_touch(l->db) == DB_OK || db_connected(l->db); /* a lock that somebody has is no trouble */
+	return writer_touch(l->db) == DB_OK || db_connected(l->db); /* a lock of another transaction is no trouble */
 }
 
 void lane_leave(struct lane *l)

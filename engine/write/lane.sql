@@ -1,4 +1,4 @@
--- What a lane does with its writer, and beside its batches.
+-- The statements of a lane on its writer, and beside its batches.
 
 -- name: past_read
 -- The mark of this database, and the codes that the newest known sku and location have in it (number 0: none is known).

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- who loses what */
+/* ---- which order loses which units */
 
 static int id_order(const void *a, const void *b)
 {

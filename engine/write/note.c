@@ -31,7 +31,7 @@ unsigned op_notes(const struct op *op)
 	       (op->other ? op->other->noted & NOTED_AMENDED : 0) | (op_hold_from(op) ? NOTED_ON_HOLD : 0);
 }
 
-/* What most orders with a note have: a customer alone. */
+/* True: the note has a customer alone, as most notes have. */
 static bool notes_customer_alone(const struct op *op)
 {
 	return op->writes && op_customer(op) && !has_text(op);

@@ -44,7 +44,7 @@ static void given_row(struct lane *l, const struct reservation *r, int64_t hold_
 	           V_INT(not_before > 0 ? not_before : 0));
 }
 
-/* Confirmed orders that have the number of a task which has ended: nobody has them, and the task can tell so. */
+/* Confirmed orders that have the number of a task which has ended: no task has them, and the ended task can tell so. */
 static void tasks_lose(struct lane *l)
 {
 	values_reset(&l->rows);
@@ -120,7 +120,7 @@ static void rows_add(struct lane *l)
 		txn_run(&l->txn, ON_HOLD_ADD, &(struct fill){.rows = &l->rows});
 }
 
-/* The order whose row the operation removes; NULL: none has one. */
+/* The order with the row that the operation removes; NULL: none has one. */
 static const struct reservation *hold_ended(const struct op *op)
 {
 	bool                      replaced = op->kind == OP_RESERVE && op->other;

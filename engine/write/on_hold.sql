@@ -8,7 +8,7 @@ SELECT reservation_id, IF(ends_at > UTC_TIMESTAMP(3), ends_at, NULL), asked_ship
   FROM reservation_on_hold FORCE INDEX (PRIMARY) WHERE reservation_id IN ({list});
 
 -- piece: is_served
--- A confirmed reservation whose goods are there: its due time is its own.
+-- A confirmed reservation with its goods there: its due time is its own.
 r.state = {confirmed} AND NOT {is_at_the_end}
 
 -- piece: is_as_given
@@ -23,7 +23,7 @@ AND (({is_kept}) OR r.state IN ({confirmed}, {buried}))
    FROM (SELECT 0 AS id, 0 AS read_changed, 0 AS read_attempts, 0 AS ms UNION ALL VALUES {rows}) listed) given
 
 -- name: reservation_on_hold
--- Reservations that are held back. A confirmed one whose goods are there is put aside until then, or waits for the end
+-- Reservations that are held back. A confirmed one with its goods there is put aside until then, or waits for the end
 -- of its pause after a failure where that is later. With {claimed} 1 it has the number of a task that has ended. Each
 -- expression holds whether the columns before it have their old values or their new ones.
 UPDATE {given_times} STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = given.id

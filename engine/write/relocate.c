@@ -72,7 +72,7 @@ void relocations_sort(struct relocations *all)
 
 /* ---- written */
 
-/* It is confirmed, and none of its lines waits any more. */
+/* True: the order is confirmed, and none of its lines waits any more. */
 static bool is_due(const struct relocated *order)
 {
 	const struct reservation *r = order->reservation;

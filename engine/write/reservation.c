@@ -141,8 +141,8 @@ static void hold_doubt(struct lane *l, struct op *op, const struct reservation *
 	values_row(&l->rows, V_INT(r->reservation_id));
 }
 
-/* A hold that has just ended is looked at twice, the second time when whoever changes its row has committed: from then
- * on nobody finds its time not passed (`is_kept`). */
+/* A hold that has just ended is looked at twice, the second time when a transaction that changes its row has committed:
+ * from then on no transaction finds its time not passed (`is_kept`). */
 enum db_result reservations_look_up(struct lane *l)
 {
 	enum db_result result = reservations_find(l);

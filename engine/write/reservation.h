@@ -14,9 +14,9 @@ void reservations_insert(struct lane *l);
 /* The new reservation of an operation as it is held at `now`: without its lines and texts, but for the reason of a hold
  * that it takes over, which stays that of the other order. */
 void reservation_held(struct reservation *r, const struct op *op, int64_t now);
-/* When the new order, which is confirmed, was confirmed: what replaces a confirmed order keeps its time. */
+/* When the new order, a confirmed one, was confirmed: an order that replaces a confirmed one keeps its time. */
 int64_t op_confirmed_at(const struct op *op, int64_t now);
-/* What a change of state at `now` makes of the reservation. */
+/* Changes the reservation as the change of state at `now` does. */
 void reservation_changed(struct reservation *r, const struct op *op, int64_t now);
 /* Fills op->reservation, as after the commit at `now` with this stamp. */
 void reservation_answer(struct op *op, int64_t now, int64_t stamp);

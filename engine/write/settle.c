@@ -1,6 +1,6 @@
 /* settle.c - see settle.h. Settling by id is the completion of a task without a task: the units leave the slots that
- * the lines name (promise_keep), and a movement says so. The look tells who has the order; a claim that comes between
- * the look and the write is seen by the write (is_had_as_read). */
+ * the lines name (promise_keep), and a movement says so. The look tells which task has the order; a claim that comes
+ * between the look and the write is seen by the write (is_had_as_read). */
 #include "engine/write/settle.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- who has it */
+/* ---- the task that has it */
 
 /* The order that the operation settles, replaces, amends or holds back and that some task has, or had; NULL: there is
  * none. */

@@ -22,15 +22,14 @@ struct shares {
 void shares_fini(struct shares *s);
 void share_add(struct shares *s, uint32_t sku_id, uint32_t location_id, uint16_t slot, int64_t qty, int64_t back);
 
-/* A promise ends here, whoever ends it: a lane that releases or splits, a sweep, a task that expires or settles. All
- * that has to be given back with the units of these lines of `of` is added here: slots, and what the customer has. */
+/* A promise ends here, in a lane that releases or splits, a sweep, a task that expires or settles. All that has to be
+ * given back with the units of these lines of `of` is added here: slots, and the customer's units. */
 void promise_end(struct shares *s, const struct reservation *of, const struct line *lines, size_t count);
-/* Likewise a promise that is kept: the units leave the stock. */
+/* A promise is kept here: its units leave the stock. */
 void promise_keep(struct shares *s, const struct reservation *of, const struct line *lines, size_t count);
-/* `of` gives way to an order (its own, with other lines) of `customer` (NULL: none) with these lines, sorted, whose
- * lane has `slot`. Units that stay in their slot, or move with the new order, are not given back. The customers'
- * portions are those of both orders.
- */
+/* `of` gives way to an order (its own, with other lines) of `customer` (NULL: none) with these lines, sorted, in a lane
+ * with `slot`. Units that stay in their slot, or move with the new order, are not given back. The customers' portions
+ * are those of both orders. */
 void promise_replace(struct shares *s, const struct reservation *of, const char *customer, const struct line *lines,
                      size_t count, unsigned slot);
 
@@ -62,7 +61,7 @@ void settlement_row(struct values *rows, const struct settlement *settlement, ui
 void settlement_line(struct values *rows, const struct settlement *settlement, const struct share *share);
 /* A step of a transaction: the units leave the stock, and one movement says so. TXN_MISPLACED: a slot lacks them. */
 void stock_settle(struct txn *t, struct reservation **list, size_t count, const struct settlement *settlement);
-/* Appends the event of that movement; `head` says who and why. */
+/* Appends the event of that movement; `head` has its key and its cause. */
 void settlement_tell(struct text *changes, const struct event_head *head, struct reservation *const *list, size_t count,
                      const struct settlement *settlement);
 

@@ -1,4 +1,4 @@
-/* state.h - struct lane, private to engine/lane and engine/write, whose functions each take a lane. A lane's thread
+/* state.h - struct lane, private to engine/lane and engine/write. Their functions each take a lane. A lane's thread
  * owns everything in it, except the queue, which has its own lock, and the atomic members. A part that only one file
  * uses is a pointer here, made and freed by that file. */
 #ifndef STATE_H

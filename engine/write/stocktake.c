@@ -276,7 +276,8 @@ static enum outcome count_decide(struct line *line)
 	return line->available + line->granted < 0 ? SHORT : OUTCOME_OK;
 }
 
-/* The change that a line makes, now that its slots are locked. What is booked of a promise is nobody else's. */
+/* The change that a line makes, now that its slots are locked. Booked units of a promise are not available: an arrival
+ * takes them. */
 static enum outcome counted_decide(const struct op *op, struct line *line, const struct slot_rows *s)
 {
 	struct loss *loss = line->loss;
@@ -450,7 +451,7 @@ static void stocktake_look_again(struct lane *l, struct op *op)
 		op->outcome = movement_outcome(op);
 }
 
-/* What a count was told of before does not count any more. */
+/* Forgets what the count was told before. */
 static enum db_result counts_begin(struct lane *l, struct counting *in, int64_t until)
 {
 	for (size_t k = 0; op_moves(in->op, COUNTED) && k < in->op->lines_count; k++) {

@@ -1,13 +1,13 @@
--- Lines that wait for units which are not in the house: rows of waiting_line. Only orders with such a line send any of
--- these. A transaction that writes a row has locked its reservation, so two never meet here, and the order of locks
--- does not name these rows.
+-- Lines that wait for units which are not in the house: rows of waiting_line. Only orders with a line that waits send
+-- any of these. A transaction that writes a row has locked its reservation, so two never meet here, and the order of
+-- locks does not name these rows.
 
 -- piece: end_of_time
 -- The due_at of a confirmed reservation that waits, under task 0: no claim takes it, and no call hastens it.
 TIMESTAMP'9999-12-31 23:59:59.999'
 
 -- piece: is_at_the_end
--- What is due at the end of time, or nearly then: times may have been set right by hand.
+-- An order that is due at the end of time, or nearly then: times may have been set right by hand.
 r.due_at > TIMESTAMP'9999-01-01 00:00:00'
 
 -- piece: waits_for_goods
@@ -137,8 +137,8 @@ DELETE w FROM (SELECT 0 AS id UNION ALL VALUES {rows}) touched
     WHERE r.reservation_id = w.reservation_id AND r.state IN ({held}, {confirmed}, {buried}));
 
 -- name: reservation_wait
--- Confirmed reservations of {list} whose lines wait are put aside to the end of time; those that waited and do so no
--- more are due. The same transaction has left its stamp in them.
+-- Confirmed reservations of {list} with a line that waits are put aside to the end of time; those that waited and do so
+-- no more are due. The same transaction has left its stamp in them.
 UPDATE reservation r FORCE INDEX (PRIMARY)
    SET r.task_id = IF({waits_for_goods}, 0, IF({is_at_the_end}, {put_aside_until}, r.task_id)),
        r.due_at = IF({waits_for_goods}, {end_of_time},

@@ -37,10 +37,10 @@ static void lines_list(struct values *rows, const struct line *lines, size_t cou
 			           V_INT(held), V_INT(given > 0 ? given : 0), V_INT(old));
 }
 
-/* What the batch's orders do in queues, but for new positions, which are in l->rows. */
+/* The changes of the batch's orders in queues, but for new positions, which are in l->rows. */
 struct waits {
 	struct values ids;                /* orders with a line that waits, or waited */
-	struct values amended;            /* of these those whose lines may have several positions */
+	struct values amended;            /* of these orders those that may have several positions for a line */
 	struct values follow, more, less; /* rows of WAITING_FOLLOW, WAITING_MORE, WAITING_LESS */
 };
 

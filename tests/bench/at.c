@@ -1,7 +1,7 @@
-/* at.c - one round on what somebody else has started, for tests/fault/drills_speed.py:
+/* at.c - one round on services that another program has started, for tests/fault/drills_speed.py:
  *
  *   bench-holdfast at PORT[,PORT[,PORT]] reserve|waiting|claims CONNECTIONS SECONDS    services on 127.0.0.1, in turns
- *   bench-holdfast at mariadb://.. classic CONNECTIONS SECONDS                         a database, for who speaks SQL
+ *   bench-holdfast at mariadb://.. classic CONNECTIONS SECONDS                         a database, for SQL
  *
  * The skus are there. Prints one line of JSON; 0 if no answer was wrong. */
 #include "engine/base/clock.h"

@@ -1,4 +1,4 @@
-/* bench.c - the benchmark: the table of contenders, who take turns on one database, and its options. README.md. */
+/* bench.c - the benchmark: the table of contenders, which take turns on one database, and its options. README.md. */
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "ledger.h"

@@ -1,7 +1,7 @@
 /* bench.h - the parts of the benchmark and what they hand to each other. README.md says what is measured.
  *
  *   bench.c   the table of contenders, options        stage.c     the private database and the programs on it
- *   turns.c   who runs when, and what it cost         process.c   children and what /proc says of them
+ *   turns.c   the order of runs, and their cost       process.c   children and what /proc says of them
  *   report.c  the tables and the CSV files            orders.c    ids and sizes of orders, latencies
  *   goals.c   figures that are asked for              plot.c      the table as a drawing
  *
@@ -38,7 +38,7 @@ struct samples {
 	size_t    cap;
 };
 
-/* What one round of one contender gave. Filled by its run function. */
+/* The result of one round of one contender. Its run function fills it. */
 struct round {
 	double         seconds; /* the timed window */
 	int64_t        timed;   /* orders answered inside the window: what the rate is made of */
@@ -100,7 +100,7 @@ struct way {
 	/* Units gone, before and after each round: the difference must be the round's units. False: it is off. NULL:
 	 * the round has checked it. */
 	bool (*taken)(struct bench *b, const struct contender *c, int64_t *units);
-	size_t child;   /* offset in struct bench of the program whose CPU time counts as service; 0: none */
+	size_t child;   /* offset in struct bench of the program with the CPU time of the service; 0: none */
 	bool   audited; /* `holdfast audit` after each round */
 };
 
@@ -143,11 +143,11 @@ struct section {
 	} kind;
 };
 
-/* What the memory section found; kB as in /proc/PID/status. */
+/* The result of the memory section; kB as in /proc/PID/status. */
 struct memory {
 	int64_t skus, sku_rss_before, sku_rss_after;
 	int64_t reservations, rss_before, hwm_before, rss_after, hwm_after;
-	double  seconds; /* that making the reservations took */
+	double  seconds; /* time that making the reservations took */
 	/* readers that wait for an event and have it in the end, and the time until the last of them has it */
 	int64_t waiting, waiting_rss_before, waiting_rss, waiting_rss_after;
 	double  waiting_told_s;
@@ -165,11 +165,11 @@ double   median_of(double *values, int count);        /* sorts */
  * is 1. Any thread. */
 void bench_wrong(const char *format, ...) PRINTF(1, 2);
 bool bench_was_wrong(void);
-void bench_hush(void); /* what fails from now on is our own doing */
+void bench_hush(void); /* from now on we cause all failures */
 
 /* ---- turns.c */
 void    section_run(struct bench *b, struct section *s);
-int64_t bench_until_us(const struct bench *b, double share); /* that share of the run's time */
+int64_t bench_until_us(const struct bench *b, double share); /* the end of a share of the run's time */
 
 /* ---- process.c. A child ends with us, and is ended before us. */
 bool    child_start(struct child *c, char *const *argv) MUST_CHECK; /* its output goes to LOG */
@@ -179,7 +179,7 @@ bool    child_stop(struct child *c, double seconds) MUST_CHECK; /* SIGTERM, then
 void    children_end(bool for_good);                            /* kills; for good: none is started any more */
 void    children_kill(void);                                    /* the same from a signal handler */
 double  process_cpu(pid_t pid);                                 /* user and system seconds; 0: no process */
-double  machine_cpu(void);                                      /* of everybody, since it was started */
+double  machine_cpu(void);                                      /* of all processes, since it was started */
 int64_t process_kb(pid_t pid, const char *field);               /* VmRSS, VmHWM */
 #define FOLDER "build/bench"
 #define LOG    FOLDER "/service.log"
@@ -201,7 +201,7 @@ bool command_start(struct bench *b, char *const *words) MUST_CHECK; /* as b->wor
 bool service_audit(struct bench *b);                                /* false, and said, unless every invariant holds */
 bool database_run(struct bench *b, const char *sql) MUST_CHECK;
 bool database_ints(struct bench *b, const char *sql, int64_t *to, unsigned count) MUST_CHECK; /* one row's columns */
-unsigned program_port(struct child *c, long from); /* that it says in LOG, after `from`; 0: it does not listen */
+unsigned program_port(struct child *c, long from); /* as it says in LOG, after `from`; 0: it does not listen */
 long     log_size(void);
 
 /* ---- contenders */
@@ -226,9 +226,9 @@ int  receiver_main(void); /* another one */
 /* `work KIND` with 4 workers until nothing is ready; `state` is what the orders then are in. */
 void    work_run(struct bench *b, char *kind, int state, struct round *out);
 void    work_all(struct bench *b, char *kind, struct round *out); /* the same, not counted */
-int64_t state_count(struct bench *b, int state);                  /* reservations; 0, and said: nobody knows */
+int64_t state_count(struct bench *b, int state);                  /* reservations; 0, and said: not known */
 
-/* ---- at.c. A round on what somebody else has started; returns the exit status. */
+/* ---- at.c. A round on services that another program has started; returns the exit status. */
 int at_main(int argc, char **argv);
 
 /* ---- scale.c */
@@ -237,7 +237,7 @@ void scale_run(struct bench *b);
 /* ---- pairs.c */
 void pairs_run(struct bench *b);
 
-/* ---- pages.c. Between the two somebody has pages of the console open; a wrong answer is told. */
+/* ---- pages.c. Between the two calls pages of the console are open; a wrong answer is told. */
 void pages_open(const struct bench *b);
 void pages_close(void);
 

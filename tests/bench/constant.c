@@ -69,7 +69,7 @@ static bool constant_open(struct bench *b, const struct contender *c)
 	return b->constant_port > 0;
 }
 
-/* What the contender with one line of the hot sku sends. */
+/* Writes the request of the contender with one line of the hot sku. */
 static bool order_next(void *arg, struct load_call *call, struct text *request)
 {
 	struct bench *b = arg;

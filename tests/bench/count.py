@@ -239,7 +239,7 @@ class Play:
         """The orders that the row `tasks` takes."""
         self.batch(confirm=True)
 
-    # What is done, and what before it, uncounted.
+    # The work of each row, and the work before it, which is not counted.
     ROWS = {'one at a time': (one_at_a_time, None), '32 connections': (together, None), 'batch of 500': (batch, None),
             'batch of 500 with three lines': (batch_of_three_lines, None), 'confirm': (confirm, one_at_a_time),
             'claim and completion of 100': (tasks, confirmed), 'GET': (get, None), 'availability': (availability, None),
@@ -257,7 +257,7 @@ class Play:
         return round(count / done)
 
     def statements(self, name):
-        """What the statements of a row cost the database."""
+        """The cost of the statements of a row for the database."""
         work, before = self.ROWS[name]
         for _ in range(2):
             if before:

@@ -1,4 +1,4 @@
-/* events.c - who hears of reservations: a reader of the feed, alone and beside them, and webhooks. Their receiver is
+/* events.c - listeners to reservations: a reader of the feed, alone and beside them, and webhooks. Their receiver is
  * this program with the word `receiver`; the path of a webhook says how it answers. */
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
@@ -117,7 +117,7 @@ static void feed_run(struct bench *b, const struct contender *c, struct round *o
 
 const struct way way_feed = {.open = log_open, .run = feed_run, .child = offsetof(struct bench, service)};
 
-/* ---- reservations beside a reader, who has to keep up with them */
+/* ---- reservations beside a reader, which has to keep up with them */
 
 static void *beside_main(void *arg)
 {
@@ -131,7 +131,7 @@ static bool beside_open(struct bench *b, const struct contender *c)
 	return service_start(b) && ledger_receive(b, &ledger_hot);
 }
 
-/* A reader who begins now. */
+/* The cursor of a reader that begins now. */
 static void cursor_now(struct bench *b, struct text *cursor)
 {
 	static const char *const names[] = {"next_cursor"};

@@ -451,7 +451,7 @@ static bool put(struct bench *b, const char *path, struct text *body)
 	return status == 200 || status == 201;
 }
 
-/* The sku gets a limit per customer that nobody reaches: all that there is of it. */
+/* The sku gets a limit that no customer reaches: all that there is of it. */
 static bool limit_set(struct bench *b, const struct ledger *l)
 {
 	struct text body = {0};
@@ -473,7 +473,7 @@ static bool places_make(struct bench *b)
 	return put(b, "/v1/locations/annex", &annex) & put(b, "/v1/locations/barn", &barn);
 }
 
-/* The place of the units waits at another one, where nobody does. */
+/* Units of `main` go first to the queue at `po`, which is empty. */
 static bool line_set(struct bench *b, const char *waits_at)
 {
 	struct text po = {0}, main_place = {0};
@@ -524,7 +524,7 @@ static void rate_note(struct bench *b, int connections, const struct round *r)
 		b->own_rate = rate;
 }
 
-/* Half of a top rate that nobody has measured yet: a short round finds it. */
+/* Half of a top rate that is not measured yet: a short round finds it. */
 static void rates_find(struct bench *b)
 {
 	struct round r;

@@ -9,12 +9,12 @@
 struct http_load {
 	const struct load_plan *plan;
 	struct ledger          *ledger; /* the skus that it sells */
-	/* what an order wants */
+	/* writes the lines of an order */
 	int (*lines)(const struct ledger *l, uint64_t number, struct line *to);
 	int         per_call;     /* orders of a batch call */
 	int         customers;    /* each order is of one of them, and its sku has a limit; 0: orders name none */
 	bool        places;       /* a line names three, of which the last has its units */
-	const char *waits_at;     /* JSON: what the place of the units waits at; NULL: nobody says */
+	const char *waits_at;     /* JSON: waits_at of the location with the units; NULL: as it is */
 	bool        confirmed;    /* reservations are confirmed in the same step */
 	bool        sells_out;    /* b->buyers orders for a tenth as many units */
 	enum pace_of {            /* orders begin at even distances, at half of .. */

@@ -1,6 +1,6 @@
-/* jobs.c - orders that wait, made in bulk by SQL, and those who work them off: `holdfast work settle`, `work expire`,
- * and a worker as one writes it without thinking of batches. An order has one line, of a sku that is more or less in
- * demand (a tenth of the skus have half of the orders). */
+/* jobs.c - orders that wait, made in bulk by SQL, and the workers that work them off: `holdfast work settle`, `work
+ * expire`, and a worker as one writes it without thinking of batches. An order has one line, of a sku that is more or
+ * less in demand (a tenth of the skus have half of the orders). */
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "holdfast.h"
@@ -38,7 +38,7 @@ static bool skus_open(struct bench *b)
 	       database_run(b, skus_make);
 }
 
-/* What a state says of a reservation's times. Due in the past, the oldest first. */
+/* The times of a reservation, by its state. Due in the past, the oldest first. */
 static const struct waiting {
 	int         state;
 	const char *expires_at, *confirmed_at;
@@ -117,7 +117,7 @@ static bool job_open(struct bench *b, const struct contender *c)
 	return open;
 }
 
-/* Those who settle share one backlog. */
+/* All contenders that settle share one backlog. */
 static bool settle_ready(struct bench *b, const struct contender *c)
 {
 	(void)c;

@@ -16,7 +16,7 @@ struct ledger {
 	int      turn;          /* in which they were received last */
 	int64_t *asked, *sold;  /* of each: units that a request named, and those that were acknowledged */
 	int64_t *sold_before;   /* some time longer than AGE_MAX_MS ago: no reading may know less */
-	int64_t *sold_recently; /* what becomes sold_before next */
+	int64_t *sold_recently; /* becomes sold_before next */
 	int64_t  recently_us;   /* when that was copied */
 };
 
@@ -35,7 +35,7 @@ void ledger_fini(struct ledger *l);
 void ledger_code(const struct ledger *l, int sku, char code[CODE_SIZE]);
 /* Reads every sku. False, and said: one of them is not what it must be. `units` were sold in all. */
 bool ledger_check(struct bench *b, const struct ledger *l, int64_t *units);
-/* A reading at most AGE_MAX_MS old: it knows what was sold before that, and nothing that nobody asked for. */
+/* A reading at most AGE_MAX_MS old: it knows what was sold before that, and nothing that no request asked for. */
 enum { AGE_MAX_MS = 1000 };
 bool ledger_reading_right(struct ledger *l, int sku, int64_t reserved, int64_t now_us);
 

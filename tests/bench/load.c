@@ -225,7 +225,7 @@ static unsigned port_of(const struct load *l, int connection)
 	return at ? l->more[at - 1] : l->port;
 }
 
-/* Paced orders whose time has come, as far as there are connections for them. */
+/* Begins the paced orders that are due, as far as there are connections for them. */
 static void paced_begin(struct load *l)
 {
 	while (l->idle_count > 0 && paced_due_us(l) <= l->now_us) {
@@ -250,7 +250,7 @@ static int events_wait(struct load *l, struct epoll_event *events)
 	return epoll_pwait2(l->epoll, events, EVENTS, &wait, NULL);
 }
 
-/* Until nothing is in flight and nobody begins anew. */
+/* Loops until nothing is in flight and no order begins. */
 static void load_loop(struct load *l)
 {
 	struct epoll_event events[EVENTS];

@@ -32,7 +32,7 @@ enum load_verdict {
 	LOAD_WRONG, /* counted as wrong; a new order begins */
 };
 
-/* What is sent and how answers are judged. */
+/* The requests of a load, and the judgement of answers. */
 struct load_plan {
 	/* Writes one whole request (load_request); false: nothing is left. */
 	bool (*next)(void *arg, struct load_call *call, struct text *request);

@@ -16,7 +16,7 @@ enum { LOOK_US = 50000, LOOKS_STILL = 4, LOOKS_MAX = 200, FIRST_READINGS = 10 };
 
 struct counters {
 	int64_t handlers, redo;
-	int64_t history; /* transactions whose old versions are still to be purged: that writes redo, too */
+	int64_t history; /* old versions that are still to be purged: a purge writes redo, too */
 };
 
 static const char counters_sql[] = "SELECT SUM(IF(variable_name LIKE 'HANDLER\\_%', variable_value, 0)),"
@@ -39,7 +39,7 @@ static bool counters_read(struct meter *m, struct counters *to)
 	return true;
 }
 
-/* What one reading costs is what lies between two of them while nothing else goes on. */
+/* Learns the cost of a reading: the difference between two of them while nothing else goes on. */
 static bool reading_learn(struct meter *m)
 {
 	struct counters before, now;

@@ -11,7 +11,7 @@ struct meter {
 	struct bench *bench;
 	struct db    *db;
 	struct trips *trips;
-	int           file;     /* that it is mapped from */
+	int           file;     /* the file that it is mapped from */
 	char          path[64]; /* the same, for other processes */
 	int64_t       reading;  /* handler calls of one reading itself */
 	int64_t       readings; /* so far */

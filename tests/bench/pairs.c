@@ -44,7 +44,7 @@ static const struct column {
 struct row {
 	const char             *name;
 	int                     connections;
-	const struct http_load *load;  /* what is asked of the service */
+	const struct http_load *load;  /* the calls to the service */
 	int64_t                 per_s; /* orders of a round, for each second that it is to take; 0: found out */
 	/* Before the round, not measured; NULL: there is nothing to do. */
 	bool (*prepare)(struct bench *b, const struct row *r, int64_t orders);
@@ -107,7 +107,7 @@ static bool settled_all(struct bench *b)
 	{                                            \
 		[COST_CPU] = 1.04, [WALL] = 1 / 0.95 \
 	}
-/* Those that matter most come first: the last ones are left out where no time is left. */
+/* The rows that matter most come first: the last ones are left out where no time is left. */
 static const struct row rows[] = {
 	{"single calls", 64, &load_reserve, 0, NULL, asked_run, NULL, {0}, false, false},
 	{"single calls", 256, &load_reserve, 0, NULL, asked_run, NULL, EVENTS_MOST, false, false},
@@ -294,7 +294,7 @@ static bool side_end(struct side *s, const struct row *r)
 	bool    right;
 
 	ledger_swap(s, r);
-	/* what was settled is no longer on hand: there the audit has the word */
+	/* settled units are no longer on hand: there the audit judges */
 	right = r->done || ledger_check(&s->bench, r->load->ledger, &units);
 	ledger_fini(r->load->ledger);
 	ledger_swap(s, r);

@@ -40,7 +40,7 @@ static void skus_sql(const struct place *p, struct text *sql)
 /* ---- reservations that came before, one a second until now. Of 200 one is held for a day, two were released, two have
  * expired, the others are settled; the last ones wait to be settled. */
 
-/* What every reservation is, so that rows, lines and sums agree. */
+/* Writes what every reservation is, so that rows, lines and sums agree. */
 static void past_view_sql(const struct place *p, struct text *sql)
 {
 	text_format(sql,
@@ -104,7 +104,7 @@ static bool rows_write(struct bench *b, const struct place *p)
 	return written;
 }
 
-/* What the movements and the slots must say then. */
+/* Writes the sums that the movements and the slots must then have. */
 static const char sums_write[] =
 	"BEGIN NOT ATOMIC\n"
 	"CREATE TEMPORARY TABLE sums (sku_id INT PRIMARY KEY) SELECT sku_id, SUM(IF(state IN (1, 2), qty, 0)) AS "

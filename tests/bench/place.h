@@ -29,7 +29,7 @@ bool place_make(struct bench *b, struct place *p) MUST_CHECK;
 bool place_warm(struct bench *b, const struct place *p) MUST_CHECK;
 /* Units that reservations hold. */
 bool place_reserved(struct bench *b, int64_t *units) MUST_CHECK;
-/* What a reservation takes on disk: bytes and pages of each table and index, on stdout and in a CSV file. */
+/* Reports what a reservation takes on disk: bytes and pages of each table and index, on stdout and in a CSV file. */
 void place_report(struct place *const *places, size_t count, const char *file);
 
 #endif

@@ -1,5 +1,6 @@
-/* process.c - the programs that the benchmark starts, and what /proc says of them and of the machine. Whoever is left
- * when the benchmark ends, in whatever way, is ended before it: in order, by a signal handler, or by the kernel. */
+/* process.c - the programs that the benchmark starts, and what /proc says of them and of the machine. Every program
+ * that is left when the benchmark ends, in whatever way, is ended before it: in order, by a signal handler, or by the
+ * kernel. */
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "bench.h"
@@ -21,7 +22,7 @@ enum { CHILDREN_MAX = 8 };
 static struct {
 	pthread_mutex_t lock;               /* of everything below */
 	bool            leaving;            /* none is started any more */
-	struct child   *list[CHILDREN_MAX]; /* those that run */
+	struct child   *list[CHILDREN_MAX]; /* the children that run */
 } children = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static struct child **child_place(const struct child *c)

@@ -1,6 +1,6 @@
-/* redis.c - the same in Redis: a script checks and deducts, and leaves a hash that says who got the units. One call an
- * order, over the loader's connections. appendfsync always: what was answered is on disk. The server is a private one
- * in build/bench/redis; where there is no redis-server, the rows are left out. */
+/* redis.c - the same in Redis: a script checks and deducts, and leaves a hash that says which order got the units. One
+ * call an order, over the loader's connections. appendfsync always: what was answered is on disk. The server is a
+ * private one in build/bench/redis; where there is no redis-server, the rows are left out. */
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "load.h"
@@ -211,7 +211,7 @@ static bool order_next(void *arg, struct load_call *call, struct text *request)
 	return true;
 }
 
-/* What is left is a natural number. */
+/* An answer is right if it is a natural number: the units that are left. */
 static enum load_verdict order_check(void *arg, struct load_call *call, const struct load_answer *answer)
 {
 	struct redis_round *r = arg;

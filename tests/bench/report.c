@@ -9,7 +9,7 @@
 
 #define MEMORY_CSV FOLDER "/memory.csv"
 
-/* Medians and percentiles, for everybody who reads standings. */
+/* Medians and percentiles, for all readers of standings. */
 static void section_sum(struct section *section)
 {
 	for (size_t i = 0; i < section->count; i++) {

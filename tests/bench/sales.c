@@ -15,7 +15,7 @@
 
 enum { MADE_ORDERS = 2000, MADE_CODES = MADE_ORDERS / 3, MADE_LINES = 12, MADE_LINES_MAX = 200, FIELDS = 3 };
 
-/* A row of the file: who bought how many of what. */
+/* A row of the file: an invoice, a sku, a quantity. */
 struct sale {
 	int invoice, sku, qty;
 };
@@ -43,7 +43,7 @@ struct rows {
 	char (*codes)[CODE_SIZE]; /* a sale's sku is an index of it; of a file each row's own, until codes_sort */
 	size_t codes_count, codes_max;
 	/* the reader's */
-	int  column, wanted[64]; /* what stands in each column: a field, or -1 */
+	int  column, wanted[64]; /* the field of each column, or -1 */
 	bool headed;
 	char field[FIELDS][CODE_SIZE], invoice[CODE_SIZE];
 	int  invoices;
@@ -160,7 +160,7 @@ static void field_came(void *text, size_t len, void *arg)
 	for (int i = 0; !r->headed && i < FIELDS; i++)
 		if (strlen(names[i]) == len && memcmp(names[i], text, len) == 0)
 			r->wanted[column] = i;
-	if (r->headed && r->wanted[column] >= 0) /* what is too long is no code */
+	if (r->headed && r->wanted[column] >= 0) /* a text that is too long is no code */
 		snprintf(r->field[r->wanted[column]], CODE_SIZE, "%.*s", len < CODE_SIZE ? (int)len : 0,
 		         (const char *)text);
 }

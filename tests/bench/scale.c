@@ -16,7 +16,7 @@ static struct place place_one = {.database = "one_sku"}, place_some = {.database
 		    place_many = {.database = "many_skus"}, place_short = {.database = "short_past"},
 		    place_long = {.database = "long_past"};
 
-/* A row: which load, where, and who serves it. */
+/* A row: which load, where, and which services. */
 struct setting {
 	struct place           *place;
 	const struct http_load *like;  /* its ledger is the place's; NULL: `work settle` */

@@ -10,7 +10,7 @@
 
 enum { TRIES_MAX = 100, WRONG_MAX = 10 };
 
-/* What a server has by default: a thousand buyers of one sku wait for each other longer than Holdfast would. */
+/* The defaults of a server: a thousand buyers of one sku wait for each other longer than Holdfast would. */
 enum { SILENCE_S = 120 };
 static const char patience[] = "SET SESSION innodb_lock_wait_timeout = 50, idle_transaction_timeout = 0,"
 			       " wsrep_sync_wait = 0"; /* of a cluster, where nobody else waits by himself either */

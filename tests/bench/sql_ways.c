@@ -1,5 +1,5 @@
-/* sql_ways.c - how teams deduct stock in SQL, each as good as it gets: one hot sku, a row that says who got the units,
- * durable when the answer comes. Their reservations have the two indexes that they cannot do without, fewer than
+/* sql_ways.c - how teams deduct stock in SQL, each as good as it gets: one hot sku, a row that says which order got the
+ * units, durable when the answer comes. Their reservations have the two indexes that they cannot do without, fewer than
  * Holdfast's, and no table of lines. */
 #include "sql.h"
 

@@ -52,7 +52,7 @@ void folder_remove(const char *path)
 	nftw(path, path_remove, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* With the lock held: a server that nobody here uses, left behind by a kill -9, is ended and removed. */
+/* With the lock held: a server without users here, left behind by a kill -9, is ended and removed. */
 static bool seat_clear(const char *data)
 {
 	struct embedded *left;
@@ -443,7 +443,7 @@ unsigned program_port(struct child *c, long from)
 	return 0;
 }
 
-/* Its port; 0: it did not start. */
+/* Starts a service and returns its port; 0: it did not start. */
 static unsigned serve_start(struct bench *b, struct child *c, int first_slot)
 {
 	char  slot[16], lanes[16], places[16];

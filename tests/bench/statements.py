@@ -1,9 +1,9 @@
-"""What each statement costs the database: a proxy on the way from the service to MariaDB.
+"""The cost of each statement for the database: a proxy on the way from the service to MariaDB.
 
 It passes the commands of a connection on one by one, waits for the whole answer, and looks before and behind it at
   - the CPU time of the connection's thread in the server (/proc/PID/task/TID/schedstat),
   - SHOW SESSION STATUS, asked on the same connection: Handler_*, Rows_read and Innodb_lsn_current, the redo.
-What the look itself adds to the counters is measured first, and taken off. The figures of a statement are medians, so
+The cost of the look itself is measured first, and taken off. The figures of a statement are medians, so
 that what another thread of the server does meanwhile (purge, which writes redo) does not show. Each look lies between
 two statements, so their CPU time is that of cold caches: compare it with itself. Statements that time alone begins (the
 watch of levels, what readers keep up to date) are among them.

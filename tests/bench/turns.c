@@ -1,5 +1,5 @@
-/* turns.c - who runs when: every contender once, then every one again, so that whatever changes on the machine meets
- * them all. Each turn begins with an empty database and ends with an audit of what Holdfast was left with. */
+/* turns.c - the order of runs: every contender once, then every one again, so that a change on the machine meets them
+ * all. Each turn begins with an empty database and ends with an audit. */
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "bench.h"

@@ -1,4 +1,4 @@
-/* test_queue.c - the bounded queue before a lane: when whoever waits there is woken, and with what. */
+/* test_queue.c - the bounded queue before a lane: when the thread that waits there is woken, and with what. */
 #include "engine/lane/lane.h"
 
 #include <criterion/criterion.h>
@@ -24,7 +24,7 @@ static void close_queue(void)
 
 TestSuite(queue, .init = open_queue, .fini = close_queue);
 
-/* Waits for ever: a test in which nobody wakes it does not end by itself. */
+/* Waits for ever: a test in which nothing wakes it does not end by itself. */
 static void *taker(void *arg)
 {
 	struct op *taken[QUEUE_OPS];

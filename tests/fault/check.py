@@ -3,19 +3,20 @@
 
 Reads the tables with the `mariadb` client program alone. Holds that
   - every acknowledged order and movement exists once, with the lines that were acknowledged, less what acknowledged
-    splits took, and in a state that its last acknowledged change allows; there is nothing else;
+    splits took, and in a state that its last acknowledged change allows; there are no others;
   - every acknowledged split and replacement is remembered once, as it was acknowledged, and nothing else; an order
     that was replaced is released;
   - what was refused, or answered 503 `busy`, `storage_full` or `unavailable`, has no effect; every call has an answer by now;
-  - an order that waits, or has units where others wait, has as many units of each sku as were acknowledged, wherever they
-    are by now; nobody else's are anywhere but where he was told; each loss of promised units was told as it is;
+  - an order that waits, or has units where others wait, has as many units of each sku as were acknowledged, wherever
+    they are by now; the units of every other order are where its answer said; each loss of promised units was told as
+    it is;
   - units per sku and location are what the journal says: on_hand, reserved, and so available, which is not negative;
   - units left the stock once for each settled order: each task settled what its movements say, and so did each order
     that was settled by its id;
   - no more came back than was settled of an order, of each sku, over all movements; the order, its row of what came
     back and the acknowledged returns that name it say the same;
-  - a customer has of each sku what his orders have that are held, confirmed, buried or settled, less what came back,
-    and never more than the limit;
+  - a customer has of each sku the units of its orders that are held, confirmed, buried or settled, less what came
+    back, and never more than the limit;
   - every answer has a status that the contract knows, 503 names Retry-After, a shortage is one, and so is a limit.
 Ends 0 if all agrees, otherwise 1 with the first disagreements.
 """
@@ -29,7 +30,7 @@ TOLD_MAX = 20
 NOTHING_DONE = ('busy', 'storage_full', 'unavailable')
 STATES = {1: 'held', 2: 'confirmed', 3: 'settled', 4: 'released', 5: 'expired', 6: 'buried'}
 PROMISED = ('held', 'confirmed', 'buried')
-WANDER = {'ordered', 'annex'}     # whoever has units there may find them elsewhere
+WANDER = {'ordered', 'annex'}     # units of an order there may be elsewhere later
 AFTER_CONFIRM = {'confirmed', 'settled', 'buried'}
 
 
@@ -75,7 +76,7 @@ def whole(lines):
 
 
 class Ledger:
-    """What the journal says must be there."""
+    """The orders, movements and units that must be there, by the journal."""
 
     def __init__(self, purged):
         self.purged = purged
@@ -108,7 +109,7 @@ class Ledger:
         elif status == 409 or code in ('customer_required', 'not_in_order'):
             self.enter_refused(entry, code)
         elif self.purged and code == 'unknown_order':
-            pass                      # it had ended, and was purged before this call
+            pass                      # the order had ended, and was purged before this call
         elif not (status == 503 and code in NOTHING_DONE):
             self.disagree(f'{call} {id_}: answered {status} {code}')
         if status == 503 and not (entry['wait'] or '').isdigit():
@@ -165,7 +166,7 @@ class Ledger:
         self.lines[first] = {place: qty for place, qty in left.items() if qty}
 
     def enter_made(self, entry, states):
-        """What an answer shows of an order that is made or was: later it has what splits have left."""
+        """An answer shows an order that is made, or was made: later it has the lines that splits have left."""
         id_ = entry['id']
         lines, sent = (self.of(id_, summed(entry[of]['lines'])) for of in ('answer', 'sent'))
         if id_ not in self.lines and lines != sent:
@@ -220,7 +221,7 @@ class Ledger:
         self.lines[entry['id']] = summed(entry['answer']['lines'])
 
     def enter_location(self, entry):
-        """A place that a receipt does not make, and that nobody orders from."""
+        """A location that a receipt does not make, and that no order names."""
 
     def enter_return(self, entry):
         if entry['other'] and self.returned.setdefault(entry['id'], entry['other']) != entry['answer'].get('order_id'):
@@ -242,7 +243,7 @@ class Ledger:
         return lost
 
     def enter_lose(self, entry):
-        """What orders have lost is promised to them from then on, by a line of the movement."""
+        """Units that orders have lost are promised to them from then on, by a line of the movement."""
         id_, answer, lost = entry['id'], entry['answer'], self.note_losses(entry)
         grown = {line['sku']: line['qty'] for line in answer['lines'] if line['location'] == 'ordered'}
         here = {line['sku']: line['qty'] for line in answer['lines'] if line['location'] != 'ordered'}
@@ -251,7 +252,7 @@ class Ledger:
         self.enter_receipt({**entry, 'sent': answer})
 
     def enter_refused(self, entry, code):
-        """What is refused has told something about the order that must be true."""
+        """A refusal tells something about the order, and this must be true."""
         call, id_ = entry['call'], entry['id']
         about = entry['other'] or id_
         if code == 'short' and call in ('reserve', 'adjust', 'transfer', 'arrival', 'lose'):
@@ -272,7 +273,7 @@ class Ledger:
                 self.disagree(f'{call} {id_}: refused with {code}')
         elif code in STATES.values() and code in self.states.get(about, ()):
             back = {'expired': {'held', 'expired'}, 'confirmed': AFTER_CONFIRM, 'buried': AFTER_CONFIRM}
-            self.states[about] = back.get(code, {code})   # what a reaper has buried, its worker may take up again
+            self.states[about] = back.get(code, {code})   # the worker may take up an order that a reaper has buried
         elif code != 'claimed' or 'confirmed' not in self.states.get(about, ()):
             self.disagree(f'{call} {id_}: refused with {code}')
 
@@ -409,7 +410,8 @@ def check_taken_over(ledger, tables, purged):
 
 
 def check_returned(ledger, tables, _purged):
-    """What came back of orders that are there. Rows of nobody, or of an order that says nothing of them, are too many."""
+    """Units that came back of orders that are there. A row without an order, or of an order that lacks the mark, is too
+    many."""
     back = collections.Counter()
     for id_, of in ledger.returned.items():
         for (sku, _), qty in ledger.movements[id_].items():

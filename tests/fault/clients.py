@@ -1,10 +1,10 @@
 """Clients that use Holdfast while something breaks, and the journal of what they sent and were answered.
 
 Each client is a thread with one connection: it reserves, and then splits, replaces, confirms, releases, extends,
-settles, repeats or leaves what it got, and brings units back of orders that anybody settled. It moves units from place
-to place, and aside. Some orders wait for units that are promised at ORDERED, or have some at ANNEX, which gets them for
-those who wait: goods arrive, and units are lost that somebody has. A call without an answer ends that order for now; when all is well again, `resolve` repeats every
-such call with its id. The journal has one JSON object per line and call:
+settles, repeats or leaves what it got, and brings units back of orders that any client settled. It moves units from
+place to place, and aside. Some orders wait for units that are promised at ORDERED, or have some at ANNEX, which passes
+units to the queue: goods arrive, and orders lose units. A call without an answer ends its order for now; when all is
+well again, `resolve` repeats the call with its id. The journal has one JSON object per line and call:
 
   call id sent        what was asked: reserve, split, confirm, release, extend, settle, kick, receipt, adjust, return,
                       count, transfer, arrival, lose (a count or an adjustment with short: backorder), limit, location;
@@ -29,11 +29,11 @@ from patience import PATIENCE_S
 
 SKUS = [f'S{i:02}' for i in range(20)]
 LOCATIONS = ['main', 'north']
-ASIDE = 'quality'                       # nobody may order there
+ASIDE = 'quality'                       # no order may name it
 ORDERED, ANNEX = 'ordered', 'annex'     # incoming; a house that waits at it
-SCARCE = SKUS[-6:]                      # for which somebody waits
+SCARCE = SKUS[-6:]                      # orders wait for them
 LIMITS = {'S00': 4, 'S01': 9, 'S02': 30}        # of each customer
-AT_A_TIME, ORDERS_EACH = 4, 20          # customers who buy at a time, and for how many orders of each client
+AT_A_TIME, ORDERS_EACH = 4, 20          # customers that buy at a time, and for how many orders of each client
 ANSWER_S = 2 * PATIENCE_S               # the service promises an answer within 10.5 s
 HANGS_MS = 1200 * PATIENCE_S             # a call is answered by then, whatever the network and the database do
 LONG_TTL_S = 86400
@@ -50,7 +50,7 @@ class Journal:
         self.path = path
         self.file = open(path, 'w', encoding='utf-8')
         self.lock = threading.Lock()
-        self.open_calls = {}            # (call, id) -> what was sent, while nobody knows what came of it
+        self.open_calls = {}            # (call, id) -> what was sent, while its outcome is not known
         self.counts = {'calls': 0, 'acknowledged': 0, 'refused': 0, 'nothing_done': 0, 'unknown': 0, 'lost': 0}
         self.statuses = {}
         self.slowest_ms = 0
@@ -82,7 +82,7 @@ class Journal:
 
 
 def is_open(entry):
-    """Nobody knows whether it was done."""
+    """True: it is not known whether the call was done."""
     return entry['status'] is None or \
         entry['status'] == 503 and (entry['answer'] or {}).get('code') not in NOTHING_DONE
 
@@ -205,7 +205,7 @@ class Client(threading.Thread):
         return [id_ for (id_, _), result in zip(asked, results) if status == 200 and result['status'] < 300]
 
     def many(self, id_):
-        """Some orders by one call, confirmed and released likewise."""
+        """Makes some orders by one call; confirms, releases and settles some of them by one call each."""
         asked = []
         for i in range(self.dice.randint(2, 12)):
             sent = {'order_id': f'{id_}-m{i}', **self.wanted(self.waiting(self.lines(2, 3))), 'ttl_s': LONG_TTL_S}
@@ -213,7 +213,7 @@ class Client(threading.Thread):
         made, confirmed = self.call_many('reserve', asked), []
         for call in ('confirm', 'release', 'settle'):
             some = [id_ for id_ in made if (call != 'settle' or id_ in confirmed) and self.dice.random() < 0.5]
-            if some:        # of an order without an answer nobody knows what it is
+            if some:        # the state of an order without an answer is not known
                 done = self.call_many(call, [(id_, {}) for id_ in some])
                 made = [id_ for id_ in made if id_ in done or id_ not in some]
                 confirmed = confirmed or done
@@ -272,8 +272,8 @@ class Client(threading.Thread):
         return [{'sku': sku, 'location': at, 'qty': self.dice.randint(1, units)} for sku, at in places]
 
     def wanted(self, lines):
-        """The lines of an order, and mostly a customer, whom other clients serve, too. Without one, as a rule, nothing
-        that has a limit."""
+        """The lines of an order, and mostly a customer, which other clients serve, too. Without a customer, as a rule,
+        an order has no sku with a limit."""
         if self.dice.random() < 0.6:
             somebody = f'{self.load.name}-{self.count // ORDERS_EACH}-{self.dice.randrange(AT_A_TIME)}'
             return {'lines': lines, 'customer': somebody}
@@ -336,7 +336,7 @@ class Client(threading.Thread):
             self.has_left(id_, self.answer['lines'])
 
     def has_left(self, id_, lines):
-        """Units of what has left come back, perhaps of somebody else's order, perhaps more than are left of it."""
+        """Brings units back of orders that have left, perhaps of another client's, perhaps more than are left of it."""
         self.load.settled = self.load.settled[-20:] + [(id_, lines)]
         for _ in range(self.dice.randint(0, 3)):
             of, had = self.dice.choice(self.load.settled[-6:])
@@ -378,7 +378,7 @@ class Client(threading.Thread):
         return self.load.repeats and self.dice.random() < 0.2
 
     def now(self, id_):
-        """The lines of an order whose units may be elsewhere by now, and again when they are to leave it."""
+        """Reads the lines of an order again: its units may be elsewhere by now."""
         status, _, answer = self.connection.call('GET', f'/v1/reservations/{id_}')
         return answer['lines'] if status == 200 else []
 
@@ -464,7 +464,7 @@ def stock(load, units):
 
 
 def supply(services, journal, units):
-    """As much as anybody may wait for. True: it was received, and is given to those who wait."""
+    """Receives as many units as orders may wait for. True: they were received, and go to the queue."""
     client = Client(Load(services, journal, '', name=f'S{time.monotonic_ns()}', clients=0), 'supply')
     sent = {'movement_id': client.load.name, 'kind': 'receipt',
             'lines': [{'sku': sku, 'location': ANNEX, 'qty': units} for sku in SKUS]}

@@ -1,4 +1,4 @@
-"""A Galera cluster whose nodes a drill kills, freezes and cuts off, and the stage with its services.
+"""A Galera cluster with nodes that a drill kills, freezes and cuts off, and the stage with its services.
 
 Each node has a network namespace with a link of its own to a bridge, where that is permitted; otherwise all listen on
 loopback, and nothing can be cut. A node is always started from its recovered position: started plainly after all were
@@ -33,18 +33,18 @@ def ip(*words):
 
 
 def as_mysql():
-    """The account of the servers: rsync, as root, would write as nobody."""
+    """The account of the servers: rsync, as root, would write as another account."""
     return ['--user=mysql'] if os.geteuid() == 0 else []
 
 
 def give(path):
-    """To that account."""
+    """Gives the path to the account of the servers."""
     if os.geteuid() == 0:
         subprocess.run(['chown', '-R', 'mysql:mysql', path], check=True)
 
 
 def missing():
-    """What this machine lacks."""
+    """The first thing that this machine lacks; None: it has all."""
     if not os.path.exists(PROVIDER):
         return 'needs Galera (apt-get install galera-4 rsync)'
     return next((f'needs {program}' for program in ('mariadbd', 'rsync', 'lsof') if not shutil.which(program)), None)
@@ -97,7 +97,7 @@ class Network:
         return '{ ' + ', '.join(self.address(k) for k in range(NODES) if k != i) + ' }'
 
     def cut(self, i, ways=('in', 'out'), everybody=False):
-        """Node `i` from the other nodes; from everybody: from the services, too."""
+        """Cuts node `i` off from the other nodes; with `everybody` from the services, too."""
         match = {'in': 'ip saddr', 'out': 'ip daddr'}
         self.rules(i, *((way, 'iifname "eth0" drop;' if everybody and way == 'in' else
                          'oifname "eth0" drop;' if everybody else f'{match[way]} {self.others(i)} drop;')
@@ -164,7 +164,7 @@ class Node(Database):
         give(self.folder)
 
     def recovered(self):
-        """Its position, UUID:SEQNO; None: it has no state yet."""
+        """The node's position, UUID:SEQNO; None: it has no state yet."""
         if not os.path.exists(f'{self.folder}/db/ibdata1'):
             return None
         log = f'{self.folder}/recovery.log'
@@ -188,7 +188,7 @@ class Node(Database):
                        stdin=subprocess.DEVNULL)
 
     def status(self, name):
-        """A status variable, without waiting for anybody; '' where the node does not answer."""
+        """A status variable, without a wait for other nodes; '' where the node does not answer."""
         done = subprocess.run(['mariadb', '--no-defaults', '-uroot', f'--socket={self.socket}', '--connect-timeout=2',
                                '--batch', '--skip-column-names', '-e', f"SHOW GLOBAL STATUS LIKE '{name}'"],
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
@@ -287,7 +287,7 @@ class Cluster:
         return {f'n{node.number + 1}': position.rsplit(':', 1)[1] for node, position in positions.items()}
 
     def differences(self):
-        """Tables that the nodes do not agree on, while nobody writes."""
+        """Tables that the nodes do not agree on, while no program writes."""
         wait_until(lambda: len({node.status('wsrep_last_committed') for node in self.nodes}) == 1, SYNCED_S,
                    'all nodes have applied the same')
         tables = [name for name, in self.nodes[0].sql('SHOW TABLES') if name not in RESTLESS]

@@ -1,8 +1,8 @@
 """A drill over two cells, each a service on a database of its own: an order takes units from both under one order_id,
-its client is killed at any point, and whoever finds the order ends it.
+its client is killed at any point, and the client that finds the order ends it.
 
-The first cell decides. A client holds in the first, then in the second, and confirms in that order. Whoever finds an
-order that goes no further looks at the first cell: confirmed there, it is confirmed in the second; otherwise it is
+The first cell decides. A client holds in the first, then in the second, and confirms in that order. A client that finds
+an order that goes no further looks at the first cell: confirmed there, it is confirmed in the second; otherwise it is
 released, in the first cell first. What the killed client has sent may still arrive meanwhile.
 """
 import os
@@ -48,7 +48,7 @@ def client(cells, id_, lines, point):
 
 
 def end(cells, id_):
-    """Ends an order, whatever else goes on with it. Anybody may, at any time, as often as he likes."""
+    """Ends an order, whatever else goes on with it. Any client may call this, at any time, as often as it likes."""
     first, second = cells
     order = f'/v1/reservations/{id_}'
     if ask(first, 'GET', order) == 'confirmed':
@@ -67,7 +67,7 @@ def together(action, *args):
 
 
 def cells(run):
-    """No order is confirmed in one cell and not in the other, and no unit stays reserved for nobody."""
+    """No order is confirmed in one cell and not in the other, and no unit stays reserved without an order."""
     dice, ends = random.Random(run.seed), {True: 0, False: 0}
     runs = [types.SimpleNamespace(**{**vars(run), 'folder': f'{run.folder}/{name}'}) for name in 'ab']
     for one in runs:

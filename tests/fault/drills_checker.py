@@ -57,8 +57,8 @@ WRITTEN = re.compile(r'\b(?:DELETE FROM|INSERT INTO|UPDATE) (\w+)')      # the t
 
 
 def some_of_each(stage, client):
-    """What chance may have left out. An order that waits for more than anybody else gives back has some, and loses them
-    again."""
+    """Makes what chance may have left out. An order waits for more units than all others give back: it gets some, and
+    loses them again."""
     client.transfer('moved')
     client.arrival('came')
     line = {'sku': clients.SKUS[-1], 'location': clients.ORDERED, 'qty': 500}

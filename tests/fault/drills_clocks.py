@@ -1,6 +1,7 @@
 """Drills on clocks: the database's jumps, is fast, goes to and fro under load; then the services' own.
 
-Nobody is served worse meanwhile. When the clocks are right again, what got its time from a wrong one heals by itself.
+No client is served worse meanwhile. When the clocks are right again, rows with times of a wrong clock heal by
+themselves.
 """
 import contextlib
 import datetime
@@ -18,7 +19,7 @@ from stage import Clock, Skipped, Stage, Trouble
 
 HOUR, DAY = 3600, 86400
 LEASE_S = 3             # of the workers here
-LEASE_MAX_S = 90        # nobody asks for more, and who brings a lease back may leave a minute of it
+LEASE_MAX_S = 90        # no worker asks for more, and a reaper that brings a lease back may leave a minute of it
 WAIT_MAX_S = 720        # longer than any pause after a failure
 HEAL_S = 6 * PATIENCE_S # until nothing waits for a time that is far
 DONE_S = 13.5 * PATIENCE_S # until everything that waits is done: the last lease, the pause after it
@@ -29,7 +30,7 @@ JOBS = '--jobs=expire,settle,reap'
 
 
 def year(number):
-    """That year, seen from now."""
+    """Seconds from now to that year."""
     return (datetime.datetime(number, 6, 1) - datetime.datetime.now()).total_seconds()
 
 
@@ -117,7 +118,7 @@ class Watch(threading.Thread):
 
 
 class Trial:
-    """Two services, clients and workers in a stage whose clocks jump, and what was found, all of it."""
+    """Two services, clients and workers in a stage with clocks that jump, and all that was found."""
 
     def __init__(self, stage, clock, own=None):
         self.stage, self.clock = stage, clock
@@ -169,7 +170,7 @@ class Trial:
         self.served(f'{when}, and back')
 
     def purge(self, when):
-        """It removes what is old by a clock: not where two clocks differ."""
+        """Purge removes rows that are old by a clock: it refuses where two clocks differ."""
         own = None if self.stage.database.clock else self.clock.environment()
         words = [self.stage.program, 'purge', '--keep', '3650', '--db', self.stage.url]
         done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, env=own,
@@ -231,7 +232,7 @@ class Trial:
             ('/v1/reservations', 'order_id'), (f'/v1/skus/{clients.SKUS[-1]}/movements', 'movement_id')))
 
     def listed(self, path, name, ids):
-        """Those of `ids`, in the order of the list."""
+        """The ids that the list shows, in its order, of `ids`."""
         found, cursor = [], ''
         while len(found) < len(ids) and cursor is not None:
             text = self.stage.services[0].get(f'{path}?limit=1000{cursor and "&cursor=" + cursor}', 20)[1]

@@ -20,7 +20,7 @@ from patience import PATIENCE_S
 from proxy import AtCommit, Clear
 from stage import Skipped, Trouble, json_post, wait_until
 
-CALLS = 30              # that are answered between two faults
+CALLS = 30              # calls that are answered between two faults
 CLIENTS = 12
 AGAIN_S = 6 * PATIENCE_S # from a fault until the services answer again
 STOP_S = (2, 60)        # how long a node is frozen
@@ -30,7 +30,7 @@ ALLOW = ('--webhooks-allow', '127.0.0.0/8')
 AHEAD_S = (0, 3, 1.5)   # of the clocks of nodes that differ
 BEHIND_S = 20           # how long a node is kept behind the others, at most
 AGAIN_P50_S = 3         # from the first COMMIT on a survivor to the next acknowledged order
-WAITING, LOST, REST = 3_000, 600, 10    # orders that wait for a sku; that lose its units again; units for nobody
+WAITING, LOST, REST = 3_000, 600, 10    # orders that wait for a sku; that lose its units again; units for no order
 A_CALL = 500
 VERSION_19 = ('DELETE FROM holdfast.schema_version;'
               'INSERT INTO holdfast.schema_version VALUES (19, UTC_TIMESTAMP(3))')
@@ -73,7 +73,8 @@ def load_of(stage, **how):
 
 
 def all_run(stage):
-    """Starts nodes that have ended by themselves: one whose transfer of state is cut does (`Will never receive state`)."""
+    """Starts nodes that have ended by themselves: a node does so when its transfer of state is cut (`Will never receive
+    state`)."""
     for node in stage.cluster.nodes:
         if node.process.poll() is not None:
             node.start()
@@ -233,7 +234,7 @@ def all_killed(run):
 
 
 def quorum(run):
-    """Two of three nodes freeze: nobody sells. They come back, and everybody does."""
+    """Two of three nodes die: no service sells. They come back, and every service sells."""
     with ClusterStage(run) as stage:
         stage.serve_all('--lanes', '2', JOBS)
         with load_of(stage) as load:
@@ -396,8 +397,8 @@ def too_large(stage, node, service):
 
 
 def waits(run):
-    """What one node of a cluster has committed another one waits for: in vain it is unavailable, whatever the call; and
-    what is deleted there is deleted here."""
+    """A node of a cluster waits for what another node has committed. Where it waits in vain, it is unavailable,
+    whatever the call. Rows deleted there are deleted here."""
     with ClusterStage(run) as stage:
         one, other = stage.cluster.nodes[:2]
         here, there = (stage.serve('--lanes', '2', *ALLOW, name=f'serve{i}', db=f'mariadb://app@{node.host}/holdfast')
@@ -467,7 +468,7 @@ def heard(run, act=None, **how):
 
 
 def clocks(run):
-    """The same on nodes whose clocks are 3 s apart."""
+    """The same on nodes with clocks that are 3 s apart."""
     def pause(_stage, load, *_rest):
         load.progress(20 * CALLS, AGAIN_S)
         return 'loads on nodes with clocks apart', None
@@ -586,7 +587,7 @@ class Waiting:
                                          'lines': [{'sku': self.sku, 'location': location, 'qty': 1}]}})
 
     def handed_out(self, line, before):
-        """All units went to who waited: each once, in the order of the line."""
+        """All units went to orders in the queue: to each once, in queue order."""
         wait_until(lambda: self.sql('SELECT COUNT(*) FROM arrival_open') == [('0',)], AGAIN_S, 'all is handed out')
 
         def heard():

@@ -1,4 +1,4 @@
-"""Drills on the database itself: stopped, out of space, locked by somebody else."""
+"""Drills on the database itself: stopped, out of space, locked by another program."""
 import contextlib
 import os
 import random
@@ -115,14 +115,14 @@ def full_disk(run):
 
 
 class Stranger(threading.Thread):
-    """Somebody else on the database, who locks rows: one sku for long, or many in an order that is not ours."""
+    """Another program on the database, which locks rows: one sku for long, or many in an order that is not ours."""
 
     def __init__(self, stage):
         super().__init__(daemon=True)
         self.stage, self.ending, self.dice = stage, threading.Event(), random.Random(stage.run.seed)
         self.held = 0
         self.sql('CREATE DATABASE stranger', '')
-        self.sql('CREATE TABLE weight (n INT)', 'stranger')     # who wrote more is not the victim of a deadlock
+        self.sql('CREATE TABLE weight (n INT)', 'stranger')     # the heavier transaction is no victim of a deadlock
         self.sql('INSERT INTO weight SELECT 0 FROM mysql.help_topic', 'stranger')
 
     def sql(self, text, database='stranger'):

@@ -1,4 +1,4 @@
-"""The drill of events: whatever dies, what was acknowledged is told once, in its order, to all who listen."""
+"""The drill of events: whatever dies, what was acknowledged is told once, in its order, to all listeners."""
 import contextlib
 import http.client
 import json
@@ -17,7 +17,7 @@ from patience import PATIENCE_S
 from stage import Stage, Trouble, json_post, wait_until
 
 CLIENTS = 24
-CALLS = 60              # that are answered between two faults
+CALLS = 60              # calls that are answered between two faults
 QUIET_S = 18 * PATIENCE_S
 HOOKS = {'one-by-one': 1, 'many': 16}
 FREEZE_S = 1.5
@@ -72,7 +72,7 @@ class Webhooks:
         self.thread.start()
 
     def hurry(self):
-        """What failed is tried again soon, not after minutes."""
+        """Enables webhooks that failed, so that they try again soon, not after minutes."""
         while not self.ending.wait(1):
             for name in HOOKS:
                 status, answer = self.stage.services[0].get(f'/v1/webhooks/{name}')
@@ -107,7 +107,7 @@ class Webhooks:
 
 
 class Outsider:
-    """A transaction of somebody else that holds rows for a while."""
+    """A transaction of another program that holds rows for a while."""
 
     ROWS = ('SELECT COUNT(*) FROM (SELECT 1 FROM stock_slot WHERE slot = {} LIMIT 3 FOR UPDATE) x',
             'SELECT COUNT(*) FROM (SELECT 1 FROM reservation WHERE state = 1 ORDER BY reservation_id DESC LIMIT 5'
@@ -121,7 +121,7 @@ class Outsider:
 
 
 class Victims:
-    """Whoever dies next."""
+    """The programs of which one dies at each strike."""
 
     def __init__(self, stage, dice, delivers):
         self.stage, self.dice, self.killed, self.outsiders = stage, dice, {}, []
@@ -163,7 +163,7 @@ class Victims:
 
 
 def settled(stage):
-    """Nobody waits, and nothing is left to be done. Again behind `verify`: calls that it repeats may take units from
+    """No order waits, and nothing is left to be done. Again behind `verify`: calls that it repeats may take units from
     orders."""
     def none(where):
         return lambda: not int(stage.database.sql(f'SELECT COUNT(*) FROM {where}')[0][0])
@@ -181,7 +181,7 @@ def settled(stage):
 
 
 def spoil(told):
-    """What must be found, each by itself."""
+    """Changed stories: the fault in each must be found."""
     at = next(i for i, event in enumerate(told) if event['type'] == 'reservation.confirmed' and i > 9)
     part = next(i for i, event in enumerate(told) if event['type'] == 'reservation.split')
     moved = next(i for i, event in enumerate(told) if event['type'] == 'movement.receipt')
@@ -276,7 +276,8 @@ def journal(run):
 
 
 def order(run):
-    """The trials of tests/engine/log/test_feed_order.c, longer: six readers, and all who may change one order."""
+    """The trials of tests/engine/log/test_feed_order.c, longer: six readers, and all writers that may change one
+    order."""
     environment = {**os.environ, 'TEST_TRIAL_S': str(run.seconds), 'HOLDFAST_BIN': run.holdfast,
                    'TMPDIR': run.folder, 'TEST_TIMEOUT_S': str(run.seconds + 300)}
     done = subprocess.run([run.tests, '--jobs', '1', '--filter', 'feed_order/*'], env=environment,

@@ -9,7 +9,7 @@ import proxy
 from patience import PATIENCE_S
 from stage import Stage, Trouble, wait_until
 
-LOAD_CALLS = 40         # that are answered between two faults
+LOAD_CALLS = 40         # calls that are answered between two faults
 WORKERS_S = 3600
 
 

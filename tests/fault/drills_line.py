@@ -14,8 +14,8 @@ from patience import PATIENCE_S
 from stage import Stage, Trouble
 
 TRACKS, NEWCOMERS = 8, 16       # skus, each with its own orders; clients that ask for any of them without pause
-SERVED_S = 2 * PATIENCE_S       # who waits is served
-FREE_S = 1                      # what nobody waits for is for sale
+SERVED_S = 2 * PATIENCE_S       # an order that waits is served
+FREE_S = 1                      # units that no order waits for are for sale
 PROMISED = 1_000_000
 
 
@@ -116,7 +116,7 @@ class Track(Asker):
 
 
 class Newcomer(Asker):
-    """Asks for what others wait for, until it is told to go."""
+    """Asks for units that others wait for, until it is told to go."""
 
     def __init__(self, stage, number):
         super().__init__(stage, f'n{number}')
@@ -145,7 +145,7 @@ def prepare(stage):
 
 
 def tried(run, stage):
-    """What the line is worth on this stage, whose services run."""
+    """Tries the queue on this stage; its services run."""
     boss = prepare(stage)
     newcomers = [Newcomer(stage, i) for i in range(NEWCOMERS)]
     tracks = [Track(stage, i, run.rounds // TRACKS + (i < run.rounds % TRACKS)) for i in range(TRACKS)]

@@ -42,7 +42,7 @@ def silence(between, stage, dice):
 
 def lost_commit(between, stage, dice):
     between.fault = lost = proxy.CommitLost()
-    enough = 1 if stage.run.slice else 3    # nobody finds out what was done meanwhile; more come when that is given up
+    enough = 1 if stage.run.slice else 3    # no service finds out what was done meanwhile; more come when one gives up
     began = time.monotonic()
     while lost.hits < enough and not patience.is_over(began, PATIENCE_S):
         time.sleep(0.01)
@@ -74,7 +74,7 @@ def network(run):
 
 
 def half_open(run):
-    """The network swallows everything for longer than any time-out, and tells nobody."""
+    """The network swallows everything for longer than any time-out, and says nothing."""
     with Stage(run) as stage:
         between = stage.keep(proxy.Proxy(stage.database.socket))
         stage.serve('--lanes', '2', db=between.url)

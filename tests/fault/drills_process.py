@@ -14,7 +14,7 @@ DRAIN_S = PATIENCE_S    # under load, the database being well
 DRAIN_HUNG_S = 2 * PATIENCE_S # whatever the database does: 12 by the service's clock, and what the machine holds it up; to wait
                         # for a connection that is silent would take 12 more
 DESCRIPTORS = 48
-DEAF_S = 0.3            # by the clock, without an answer: nobody has taken the connection
+DEAF_S = 0.3            # by the clock, without an answer: no service has taken the connection
 
 
 def all_answered(stage):
@@ -91,7 +91,7 @@ def connections_killed(stage):
     """The service's own connections to the database."""
     for (number,) in stage.database.sql("SELECT id FROM information_schema.processlist WHERE db = 'holdfast'"
                                         ' AND id <> CONNECTION_ID()'):
-        with contextlib.suppress(RuntimeError):     # it may have gone by itself
+        with contextlib.suppress(RuntimeError):     # the connection may have ended by itself
             stage.database.sql(f'KILL {number}')
 
 

@@ -1,4 +1,4 @@
-"""The drill of races: orders are settled by their ids, and at the same instant somebody else changes the same orders.
+"""The drill of races: orders are settled by their ids, and at the same instant another call changes the same orders.
 
 Orders go by the hand. Of each order the settlement and what is against it are sent one behind the other, each to one of
 two services by chance, and only then the answers of the hand are read. The journal gets the answers of an order in a
@@ -17,7 +17,7 @@ from patience import PATIENCE_S
 from stage import START_S, Program, Stage, Trouble, wait_until
 
 HAND = 100              # orders
-TASKS = 4               # that have those of a hand
+TASKS = 4               # tasks that have the orders of a hand
 CHUNK = 10              # orders of a call with many, at most
 QTY = 4, 6              # of a line: enough for two parts
 FAR = 30                # a limit that no order comes near
@@ -78,7 +78,7 @@ def turn_of(result):
 
 
 class Racer(clients.Client):
-    """Who settles, and who is against it."""
+    """The client that settles orders, and sends the calls against it."""
 
     def __init__(self, stage, load):
         super().__init__(load, 0)
@@ -86,7 +86,7 @@ class Racer(clients.Client):
         self.reaper = stage.keep(Program(stage, 'reap', ['reap', '--db', stage.url]))
         self.orders, self.there, self.tasks = {}, [], {}    # of the hand: id -> lines; what was made; task -> ids
         self.tried, self.settled, self.codes = (collections.Counter() for _ in range(3))
-        self.by_id, self.by_task = set(), {}                # who was told that it settled which
+        self.by_id, self.by_task = set(), {}                # orders that were answered as settled; .. with their task
         self.wrong = None
 
     # ---- calls
@@ -100,7 +100,7 @@ class Racer(clients.Client):
         return self.lines_to[at][used[at] - 1]
 
     def send_all(self, asks, within_s):
-        """Those that were sent; each has its answer, if there was one."""
+        """The calls that were sent; each has its answer, if there was one."""
         used, sent = [0, 0], []
         for ask in asks:
             line, ask.began = self.line_to(used), time.monotonic()
@@ -256,7 +256,7 @@ class Racer(clients.Client):
     }
 
     def judge(self, pair, asks):
-        """What two were told that cannot both be."""
+        """Finds answers that cannot both be true."""
         if pair in ('claim', 'complete'):
             had = {id_ for ids in self.tasks.values() for id_ in ids}
             free = {id_ for ask in asks for (call, id_, sent, _), status, _, _, again in ask.results()
@@ -318,7 +318,7 @@ def told(stage):
 
 
 def check_who(racer, tables):
-    """Who was told that it settled an order has done so."""
+    """Each order is settled by the call or the task that was answered so."""
     for id_, task in [*((id_, 0) for id_ in racer.by_id), *racer.by_task.items()]:
         if (tables.states[id_], tables.tasks[id_]) != ('settled', task):
             yield f'{id_}: settled by task {task} (0: by its id), is {tables.states[id_]} by {tables.tasks[id_]}'

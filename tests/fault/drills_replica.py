@@ -13,7 +13,7 @@ from patience import PATIENCE_S
 from stage import Database, Stage, Trouble, free_port, wait_until
 
 COPIED_S, LAG_S, ACKNOWLEDGED = 3 * PATIENCE_S, 1, (200, 201)
-# What an operator types, as docs/cluster.md shows it.
+# The statements that an operator types, as docs/cluster.md shows them.
 FOLLOW = ("CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_PORT = {port}, MASTER_USER = 'replica',"
           " MASTER_PASSWORD = 'secret', MASTER_USE_GTID = slave_pos; START SLAVE")
 PROMOTE = 'STOP SLAVE; RESET SLAVE ALL; SET GLOBAL read_only = 0'
@@ -46,7 +46,7 @@ class Node(Database):
         return 'Slave_IO_Running: Yes' in state and 'Slave_SQL_Running: Yes' in state
 
     def has_read_all(self):
-        """What has come is applied; nothing more comes."""
+        """True: all that has come is applied; nothing more comes."""
         return 'Slave has read all relay log' in self.run('SHOW SLAVE STATUS')
 
 
@@ -83,7 +83,7 @@ class Pair(Stage):
 
 
 def acknowledged(journal_path):
-    """Ids of orders that somebody was told are there, in the order in which they were told."""
+    """Ids of orders that were acknowledged, in the order of the answers."""
     with open(journal_path, encoding='utf-8') as journal:
         entries = [json.loads(text) for text in journal]
     return [entry['id'] for entry in entries if entry['call'] in ('reserve', 'split') and entry['status'] in ACKNOWLEDGED]

@@ -7,7 +7,7 @@ from stage import Stage
 
 SAMPLES = 10            # at least so many rows in the table
 WARM = 0.25             # of the time, in which caches fill
-RSS_MORE_KIB = 8 << 10  # what a process may grow after that, and ..
+RSS_MORE_KIB = 8 << 10  # a process may grow by so much after that, and ..
 RSS_MORE_SHARE = 0.05   # .. this share of what it had
 DESCRIPTORS_MORE = 4    # one that is just being opened is none that leaks
 
@@ -27,7 +27,8 @@ def show(s):
 
 
 def growth(samples, seconds):
-    """What grew more than it may, from the end of the warm part to the end; the median of three, against chance."""
+    """The figures that grew more than they may, from the end of the warm part to the end; the median of three, against
+    chance."""
     def middle(some, name):
         return sorted(getattr(s, name) for s in some)[len(some) // 2]
 

@@ -35,7 +35,7 @@ def median(values):
 
 
 def loose_program(run):
-    """The program whose sessions do not wait for what other nodes have committed."""
+    """A copy of the program with sessions that do not wait for what other nodes have committed."""
     with open(run.holdfast, 'rb') as file:
         program = file.read()
     if program.count(CAUSAL) != 1:
@@ -171,7 +171,7 @@ class Speed:
         self.say(f'{count} workers on three nodes, against all on one', found, 0.5, 'claims of 20 orders/s')
 
     def check(self):
-        """What was acknowledged is reserved, and nothing else."""
+        """The acknowledged units are reserved, and no others."""
         status, answer = self.services[1].get('/v1/skus/HOT-0000')
         self.stage.need(status == 200 and json.loads(answer)['reserved'] == self.hot_units,
                         f'{self.hot_units} units were acknowledged: {status} {answer}')

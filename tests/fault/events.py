@@ -1,4 +1,4 @@
-"""What hears of changes while everything breaks: readers that follow the feed, and a receiver of webhooks; and the sums
+"""Listeners to changes while everything breaks: readers that follow the feed, and a receiver of webhooks; and the sums
 that are made of what they heard."""
 import base64
 import collections
@@ -23,7 +23,7 @@ SIGNED_S = 300                          # how far a timestamp may be from now
 
 
 class Heard:
-    """The events that came to somebody, in their order."""
+    """The events that came to one listener, in their order."""
 
     def __init__(self, name):
         self.name, self.events, self.lock = name, [], threading.Lock()
@@ -193,7 +193,7 @@ class Delivery(http.server.BaseHTTPRequestHandler):
 
 # ---- sums
 
-# of a type of event: the states before it, and the state after it; None: there was no such order, '=': the same
+# each type of event: the states before it, and the state after it; None: there was no order, '=': the same
 RULES = {
     'held': ({None}, 'held'),
     'extended': ({'held'}, 'held'),
@@ -237,7 +237,7 @@ class Order:
 
 
 class Story:
-    """What the events tell, one after the other; each has to follow from those before it; merged: of whatever
+    """The story that events tell, one after the other. Each event must follow from those before it; merged: of whatever
     order they are."""
 
     def __init__(self, events, merged=True):
@@ -343,7 +343,7 @@ def check_tables(story, tables):
         yield 'settlements differ'
 
 
-NOT_TOLD = '0127'       # how a row begins that says what an arrival has left over: those who watch levels read it alone
+NOT_TOLD = '0127'       # begins a row that says what an arrival has left over: only the watch of levels reads it
 
 
 def check_rows(story, rows):
@@ -368,7 +368,7 @@ def check_story(story, stage, tables):
 
 
 def check_heard(heard, wanted):
-    """Somebody has heard all that was wanted, once, and in a right order."""
+    """A listener has heard all that was wanted, once, and in a right order."""
     ids = heard.ids()
     if len(ids) != len(set(ids)):
         yield f'{heard.name} has heard {len(ids) - len(set(ids))} events twice'

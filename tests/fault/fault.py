@@ -93,7 +93,7 @@ SOAK = {'soak':         (drills_soak.soak,                     1,     600,      
 
 
 def complaints(folder):
-    """What the programs complained of last."""
+    """The last warnings and errors of the programs."""
     for path in sorted(pathlib.Path(folder).glob('*.log')):
         lines = [line for line in path.read_text(encoding='utf-8', errors='replace').splitlines()
                  if ' level=warn ' in line or ' level=error ' in line]

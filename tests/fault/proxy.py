@@ -2,8 +2,9 @@
 
   service ── TCP ──▶ Proxy ── unix socket ──▶ MariaDB
 
-What happens to the bytes is the matter of `fault`, which a drill sets while connections are open. A statement that ends
-a transaction is known by the word COMMIT in it. A lane's batch is known by what it executes prepared, as nobody else does.
+The `fault`, which a drill sets while connections are open, decides what happens to the bytes. A statement that ends a
+transaction is known by the word COMMIT in it. A lane's batch is known by its prepared statements: no other part of the
+program has any.
 """
 import contextlib
 import random
@@ -140,8 +141,8 @@ class CommitLost(Clear):
 
 
 class AtCommit(Clear):
-    """Calls `strike` once, shortly after a COMMIT was sent; held_back: when its answer is there, which is lost.
-    lanes: a COMMIT of a lane's batch; otherwise anybody's."""
+    """Calls `strike` once, shortly after a COMMIT was sent; held_back: when its answer is there, which is lost. lanes:
+    a COMMIT of a lane's batch; otherwise of any transaction."""
 
     def __init__(self, strike, after_s=0.0, held_back=False, lanes=False):
         self.strike, self.after_s, self.held_back, self.lanes = strike, after_s, held_back, lanes

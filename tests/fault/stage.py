@@ -23,15 +23,15 @@ import patience
 from patience import PATIENCE_S
 
 START_S, STOP_S, READY_S = 6 * PATIENCE_S, 3 * PATIENCE_S, 6 * PATIENCE_S
-SERVED_S = 6 * PATIENCE_S   # who waits is served
-PORTS = 20000, 32000        # Linux gives those from 32768 on to whoever asks for any
+SERVED_S = 6 * PATIENCE_S   # an order that waits is served
+PORTS = 20000, 32000        # Linux gives those from 32768 on to programs that ask for any
 PR_SET_PDEATHSIG = 1
 INSTALL = ['mariadb-install-db', '--no-defaults', '--skip-test-db', '--rpm',
            '--auth-root-authentication-method=normal']
 REDO = '--innodb-log-file-size=32M'
 
 
-# Lines that wait although there is something for them.
+# Lines in the queue that wait although there are units for them.
 KEPT_WAITING = """waiting_line w JOIN reservation r USING (reservation_id) JOIN location l ON l.waits_at = w.location_id
   JOIN stock_slot s ON s.sku_id = w.sku_id AND s.location_id = l.location_id AND s.available > 0
  WHERE r.state <> 1 OR r.expires_at > UTC_TIMESTAMP(3)"""
@@ -46,7 +46,7 @@ class Skipped(Exception):
 
 
 def wait_until(true, within_s, what):
-    """How many seconds it took."""
+    """Returns the seconds that it took."""
     began = time.monotonic()
     while not true():
         if patience.is_over(began, within_s):
@@ -94,7 +94,7 @@ class Clock:
 
 
 class Database:
-    """A MariaDB server whose life is ours. `template` is an empty data directory, made when it is not there."""
+    """A MariaDB server that ends with us. `template` is an empty data directory, made when it is not there."""
 
     def __init__(self, folder, template, redo=REDO, clock=None):
         self.folder, self.redo, self.clock, self.process, self.options = folder, redo, clock, None, []
@@ -136,7 +136,7 @@ class Database:
         return check.rows_of(self.socket, text)
 
     def damage(self):
-        """What MariaDB itself finds wrong with its tables."""
+        """Faults that MariaDB itself finds in its tables."""
         for table, in self.sql('SHOW TABLES'):
             for name, _, kind, text in self.sql(f'CHECK TABLE `{table}`'):
                 if kind != 'status':
@@ -207,7 +207,8 @@ class Program:
 
 
 def free_port():
-    """A port that the system gives to nobody who asks for any: while a service is down, its port stays free."""
+    """A port that the system does not give to programs that ask for any: while a service is down, its port stays
+    free."""
     while True:
         with socket.socket() as listener, contextlib.suppress(OSError):
             listener.bind(('127.0.0.1', random.randint(*PORTS)))
@@ -316,11 +317,11 @@ class Stage:
         return load
 
     def none(self, where):
-        """True: there is no such row."""
+        """True: there is no row in `where`."""
         return not int(self.database.sql(f'SELECT COUNT(*) FROM {where}')[0][0])
 
     def supply(self, units=1_000_000):
-        """Whoever waits is served."""
+        """Serves every order that waits."""
         wait_until(lambda: clients.supply(self.services, self.journal, units), READY_S, 'what is waited for came')
 
     def say(self, text):
@@ -331,7 +332,7 @@ class Stage:
             raise Trouble(text)
 
     def progress(self, load, calls, within_s, text):
-        """That many more calls of the load are answered."""
+        """Waits until `calls` more calls of the load are answered."""
         began = time.monotonic()
         self.need(load.progress(calls, within_s),
                   f'{text}: not {calls} answers in {time.monotonic() - began:.1f} s')

@@ -18,7 +18,7 @@ static void reason_check(const char *reason)
 	}
 }
 
-/* The first bytes as the id of an order, whose name is answered. */
+/* The first bytes as the id of an order, which is answered. */
 static void name_check(const uint8_t *data, size_t size)
 {
 	static struct reservation r;

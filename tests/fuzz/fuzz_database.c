@@ -1,7 +1,7 @@
-/* fuzz_database.c - any bytes as the answers of a database server, to whoever reads them: lists, totals, counts, tasks,
- * jobs, queues, levels, webhooks, the feed. The first byte says who asks, the next one how (hostile.h). Then come the
- * answers. Whatever they are: no memory is hurt, no assertion fails, nothing hangs, and what was read can be told in
- * JSON. */
+/* fuzz_database.c - any bytes as the answers of a database server, to all that read them: lists, totals, counts, tasks,
+ * jobs, queues, levels, webhooks, the feed. The first byte says which reader asks, the next one how (hostile.h). Then
+ * come the answers. Whatever they are: no memory is hurt, no assertion fails, nothing hangs, and what was read can be
+ * told in JSON. */
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
@@ -42,7 +42,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- who reads */
+/* ---- the readers */
 
 static unsigned how; /* the second byte: bits from 8 on vary what is asked */
 

@@ -220,7 +220,7 @@ static void chance_movement(struct chance *in, struct movement *m)
 	chance_code(in, m->movement_id, sizeof(m->movement_id) - 1);
 }
 
-/* What a reader is told of the time. */
+/* The time that a reader is told. */
 static int64_t told(int64_t ms, const struct event_row *row)
 {
 	if (ms < 0)

@@ -17,7 +17,8 @@ static const char *const patterns[] = {
 	"/two/{first}/codes/{second}",
 };
 
-/* What is decoded, encoded and decoded again is the same; what is encoded is one segment and needs no encoding. */
+/* A text that is decoded, encoded and decoded again is the same. An encoded text is one segment that needs no encoding.
+ */
 static void segment_check(const char *from, size_t len)
 {
 	char        once[65], again[65];

@@ -21,7 +21,7 @@ static struct {
 	unsigned        how;
 } in = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-#define ENTERED (UINT64_C(1795000000000) << 20) /* what lane_enter gives back */
+#define ENTERED (UINT64_C(1795000000000) << 20) /* lane_enter gives this back */
 
 static uint8_t chance(void)
 {
@@ -165,7 +165,7 @@ static bool impostor_says(struct reply *to, unsigned columns)
 		for (size_t i = 0; i < len; i++)
 			bytes[i] = chance();
 		reply_packet(to, bytes, len);
-		return false; /* nobody would send the rest for which the client waits */
+		return false; /* no server would send the rest for which the client waits */
 	case CUT:
 		return false;
 	default:
@@ -193,7 +193,7 @@ static bool right_row(struct reply *to, unsigned columns, const char *const *val
 #define NOW "2026-11-27 22:00:00.000"
 enum { WORDS_MAX = 6 };
 
-/* What a new connection asks: the past, the locations, and whose it is. */
+/* The questions of a new connection: the past, the locations, and its writer. */
 static const struct {
 	const char *sql; /* begins so */
 	const char *row[WORDS_MAX];
@@ -241,7 +241,7 @@ static bool answer(struct reply *to, const char *sql, bool prepared)
 
 /* ---- one input */
 
-/* Nobody waits for time to pass: a pause between two tries is over at once. */
+/* No pause takes time: a pause between two tries is over at once. */
 int usleep(useconds_t us)
 {
 	(void)us;
@@ -286,6 +286,6 @@ void hostile_end(struct source *source)
 {
 	past_watch(source, NULL);
 	source_free(source);
-	while (impostor_connections() > 0) /* its threads look at the input */
+	while (impostor_connections() > 0) /* threads of the impostor look at the input */
 		sched_yield();
 }

@@ -11,7 +11,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 
 /* The bytes and a NUL behind them, in memory that ends there. The caller's to free. */
 char *input_text(const uint8_t *data, size_t size);
-/* The path of a file in memory that holds the bytes; as long as nobody calls again. */
+/* The path of a file in memory that holds the bytes; until the next call. */
 const char *input_file(const uint8_t *data, size_t size);
 
 #endif

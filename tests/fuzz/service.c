@@ -61,7 +61,7 @@ static void *service_thread(void *where)
 	_exit(EXIT_DONE); /* SIGTERM or Ctrl-C */
 }
 
-/* What inputs may meet. */
+/* Makes the rows that inputs may meet. */
 static void service_fill(void)
 {
 	static const char *const calls[][2] = {

@@ -21,7 +21,7 @@ static struct walk {
 } * walk;
 static _Atomic uint32_t  threads;
 static __thread uint32_t thread, depth;
-static __thread uint64_t functions[DEPTH]; /* that the thread is in */
+static __thread uint64_t functions[DEPTH]; /* the functions that the thread is in */
 
 /* The private server that the program starts is not recorded. */
 NOT_RECORDED __attribute__((constructor)) static void walk_open(void)

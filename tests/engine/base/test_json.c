@@ -51,7 +51,7 @@ static bool order_read(struct json_reader *in, struct text *out)
 	return json_end(in);
 }
 
-/* What reading the body as an order says: what was read, or "FIELD: DETAIL". */
+/* Reads the body as an order: returns what was read, or "FIELD: DETAIL". */
 static const char *order_of(const char *body, struct text *out)
 {
 	struct json_fault  fault = {0};
@@ -432,7 +432,7 @@ static void space_put(struct text *t)
 		text_char(t, " \t\n\r"[random_below(4)]);
 }
 
-/* What json_begin says of a body. */
+/* The fault that json_begin finds in a body. */
 static const char *flaw_of(const struct text *json)
 {
 	static char        said[sizeof(struct json_fault) + 8];

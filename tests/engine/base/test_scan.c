@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is said of a text: "" if it is readable, otherwise "FIELD: DETAIL". */
+/* The fault of a text: "" if it is readable, otherwise "FIELD: DETAIL". */
 static const char *said_of(const char *text, size_t len)
 {
 	static char       said[sizeof(struct json_fault) + 8];
@@ -263,7 +263,7 @@ static bool member_taken(struct json_reader *in, int reader)
 	}
 }
 
-/* What is said of these digits where an integer is wanted; nobody else may take them. */
+/* The fault of these digits where an integer is wanted; no other reader may take them. */
 static const char *number_of(const char *digits)
 {
 	static char said[sizeof(struct json_fault) + 8];
@@ -288,7 +288,7 @@ static const char *number_of(const char *digits)
 	return said;
 }
 
-/* What a number must be is said in one sentence, whether it is written wrong or too large. */
+/* One sentence says how a number must be, whether it is written wrong or too large. */
 Test(scan, leaves_numbers_to_their_reader)
 {
 	static const char *const good[] = {"0", "-1", "10", "9007199254740991", "-9007199254740991"};

@@ -81,7 +81,7 @@ Test(thread, refused_to_a_command)
 	flow_end();
 }
 
-/* Its own limit does not rise by waiting. */
+/* The limit of the process does not rise by waiting. */
 Test(thread, no_descriptor_at_the_start)
 {
 	struct text said = {0};

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What is written into a row, and a step that reads it. */
+/* A statement that damages a row, and a step that reads it. */
 static const struct damage {
 	const char *statement, *step;
 } rows[] = {
@@ -65,7 +65,7 @@ Test(damaged, rows_are_shown)
 	flow_end();
 }
 
-/* What would change a reservation in an unknown state does nothing, and says so. */
+/* A call that would change a reservation in an unknown state does nothing, and says so. */
 Test(damaged, an_unknown_state_is_left_alone)
 {
 	struct text said = {0};
@@ -99,7 +99,7 @@ Test(damaged, an_unknown_state_is_left_alone)
 	flow_end();
 }
 
-/* The columns of a task, one of which is not known: nobody changes the task or its order. */
+/* The columns of a task, one of which is not known: nothing changes the task or its order. */
 Test(damaged, an_unknown_task_is_left_alone)
 {
 	static const char *const columns[] = {"kind = 99", "kind = 0", "state = 99", "state = 0"};
@@ -188,8 +188,8 @@ Test(damaged, a_level_of_nothing_is_passed)
 	     "sql DELETE FROM level WHERE sku_id = 0 -> ");
 }
 
-/* Webhooks with damaged rows keep no other from its events, and a number of parallel deliveries that nobody gave is
- * one that is possible. */
+/* Webhooks with damaged rows keep no other from its events, and an impossible number of parallel deliveries is taken
+ * for a possible one. */
 Test(damaged, webhooks_are_delivered_beside)
 {
 	static const struct {
@@ -259,8 +259,8 @@ static void webhooks_begin(size_t count, int status)
 	flow_step("wait sql SELECT COUNT(*) FROM webhook WHERE last_status = %d -> %zu", status, count);
 }
 
-/* Rows that change while they are served: the next event comes once, and nobody else's waits. Numbers are the largest
- * that their columns hold. */
+/* Rows that change while they are served: the next event comes once, and no other webhook waits. Numbers are the
+ * largest that their columns hold. */
 Test(damaged, webhooks_are_served_on)
 {
 	static const char *const bad[] = {
@@ -287,7 +287,7 @@ Test(damaged, webhooks_are_served_on)
 	flow_step(
 		"wait sql SELECT COUNT(*) FROM webhook WHERE last_status = 200 AND failures = 0 AND NOT behind -> %zu",
 		LENGTH(bad));
-	usleep(1500000); /* what comes once more comes within a second */
+	usleep(1500000); /* an event that comes once more comes within a second */
 	for (size_t i = 0; i < LENGTH(bad); i++) {
 		snprintf(path, sizeof(path), "/W%zu", i);
 		cr_expect_eq(inbox_count(path, 0), 2, "%zu came: %s", inbox_count(path, 0), bad[i]);
@@ -356,7 +356,7 @@ Test(damaged, a_large_number_takes_no_memory)
 
 /* ---- every column */
 
-/* What stands in a column instead, as far as its type takes it. */
+/* Values that are put into a column, as far as its type takes them. */
 static const char *const hostile[] = {
 	"0",
 	"-1",
@@ -488,7 +488,7 @@ static void PRINTF(3, 4) sql(void (*each)(void *arg, const struct db_row *row), 
 	cr_assert(db_text(db, statement, each, arg) == DB_OK, "%s: %s", statement, db_error(db));
 }
 
-/* True: the column stands in all rows as it stood after one of the `count` values before, whose sum is kept in sums. */
+/* True: the column stands in all rows as it stood after one of the `count` values before; sums keeps their sums. */
 static bool is_known(const char *table, const char *column, struct names *sums, size_t count)
 {
 	sums->count = count;
@@ -545,8 +545,8 @@ static void tables_restore(const struct names *tables, const char *damaged)
 }
 
 /* Columns of the table of writers ("=") or of all others ("<>"), each `step`th from `first` on. The writers' are the
- * fence: without them each call that writes waits 10 s for its 503. A version that is not the program's is no damage:
- * whoever connects then ends, as with the schema of a newer program. */
+ * fence: without them each call that writes waits 10 s for its 503. A version that is not the program's is no damage: a
+ * program that connects then ends, as with a newer schema. */
 static void columns_damage(const char *of, size_t first, size_t step)
 {
 	static struct names columns, tables;
@@ -668,7 +668,7 @@ Test(damaged, units_of_any_number)
 	flow_end();
 }
 
-/* Orders whose lines are gone: what needs some of them is refused. */
+/* Orders without their lines: a call that needs some of them is refused. */
 Test(damaged, orders_without_lines)
 {
 	static struct names tables;

@@ -1,6 +1,6 @@
 /* test_database_account.c - the account by which the program gets into a database of yours: what it must be allowed,
- * and where its password may stand. All flows use such an account; here every command is run by it once, in its normal
- * course. */
+ * and where its password may stand. All flows use an account of this kind; here every command is run by it once, in its
+ * normal course. */
 #include "tests/lang/flow.h"
 #include "tests/kit/program.h"
 
@@ -72,7 +72,7 @@ Test(database_account, rows_are_enough)
 
 /* ---- without a flow */
 
-/* What `holdfast COMMAND` says, and its exit status. */
+/* Runs `holdfast COMMAND`: its text and its exit status. */
 static int said(const struct scratch *s, const char *url, const char *command, struct text *to)
 {
 	char log[300];
@@ -122,7 +122,7 @@ Test(database_account, no_password_in_the_url)
 	scratch_close(&s);
 }
 
-/* Who may read the file is said, unless systemd keeps it. */
+/* The program complains of a file that others may read, unless systemd keeps it. */
 Test(database_account, password_files)
 {
 	static const struct {

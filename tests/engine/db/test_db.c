@@ -367,7 +367,7 @@ Test(db, several_at_once)
 	values_fini(&v);
 }
 
-/* What `two` sees of the rows from 10 on; a statement that is no part of a transaction. */
+/* The number of rows from 10 on that `two` sees; a statement that is no part of a transaction. */
 static int64_t seen(void)
 {
 	int64_t count = -1;
@@ -487,7 +487,7 @@ Test(db, kills)
 	says("SELECT COUNT(*) FROM t", "3");
 }
 
-/* It is waited for a second, and not without end. */
+/* The connection waits for a second, and not without end. */
 Test(db, a_silent_server)
 {
 	long    pid = server_pid();
@@ -658,7 +658,7 @@ static void number_read(void *arg, const struct db_row *row)
 	*(int64_t *)arg += db_int(row, 0);
 }
 
-/* Half a set is nothing, whoever reads it. */
+/* Half a set is nothing to any reader. */
 Test(db_alone, rows_of_half_a_set)
 {
 	struct scratch s;

@@ -146,7 +146,7 @@ static bool pam_install(void)
 	return pam;
 }
 
-/* PAM wants the password as it is. It is given to a server that has shown who it is, and to no other. */
+/* PAM wants the password as it is. A server that has proved its name gets it, and no other. */
 Test(db_tls, password_in_the_clear)
 {
 	static const struct {

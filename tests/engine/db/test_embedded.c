@@ -25,7 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char home[256]; /* what the test may fill, mode 0755; removed at its end */
+static char home[256]; /* the test's own folder, mode 0755; removed at its end */
 static char dir[1024]; /* DIR, in it */
 static char why[1024];
 
@@ -54,7 +54,7 @@ static long server_pid(void)
 	return pid;
 }
 
-/* A zombie is not alive: whose child it is depends on who started it. */
+/* A zombie is not alive: its parent may be any process that started it. */
 static bool alive(long pid)
 {
 	char  path[64], state = 0;
@@ -373,7 +373,7 @@ Test(embedded, runs_as_root_with_one_warning_where_its_user_is_shut_out)
 	cr_expect(warnings == 1, "%s", text);
 }
 
-/* The folder is that of a user, who may put anything there before root starts the server again. */
+/* The folder belongs to a user, and this user may put anything there before root starts the server again. */
 Test(embedded, makes_nothing_in_a_users_folder_root)
 {
 	const uid_t      user = 65534;
@@ -449,7 +449,7 @@ Test(embedded, is_known_without_its_locks)
 	embedded_close(open_or_fail(true));
 }
 
-/* What does not go away by itself is said at once, and nothing is made. */
+/* A fault that does not go away by itself is said at once, and nothing is made. */
 Test(embedded, needs_open_files)
 {
 	struct rlimit    few = {64, 64};
@@ -461,7 +461,7 @@ Test(embedded, needs_open_files)
 	cr_expect(!exists("db"));
 }
 
-/* The status that this process gets, a user without rights, or root where nobody can write. */
+/* The status that this process gets: a user without rights, or root on a file system that is read-only. */
 static int shut_folder_open(bool read_only)
 {
 	struct embedded *e;
@@ -472,7 +472,7 @@ static int shut_folder_open(bool read_only)
 		if (read_only &&
 		    (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
 		     mount("none", dir, "tmpfs", MS_RDONLY, NULL) != 0))
-			_exit(EXIT_CONFIG); /* no such file system can be made here */
+			_exit(EXIT_CONFIG); /* no read-only file system can be made here */
 		if (!read_only && geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
 			_exit(1);
 		status = embedded_open(&e, dir, EMBEDDED_SERVE, why, sizeof(why));
@@ -492,7 +492,7 @@ Test(embedded, needs_a_folder_that_can_be_written)
 	cr_expect_eq(shut_folder_open(true), EXIT_CONFIG, "it is read only");
 }
 
-/* Who waits for a server that says nothing is told which. */
+/* A command that waits for a silent server names it. */
 Test(embedded, names_a_server_that_says_nothing)
 {
 	struct embedded *e = open_or_fail(true);

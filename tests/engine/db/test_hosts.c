@@ -175,7 +175,7 @@ static void stopped(struct program *p)
 
 /* ---- tests */
 
-/* A host where nobody listens is passed over, by commands and by the service. */
+/* A host without a server is passed over, by commands and by the service. */
 Test(hosts, the_first_that_serves)
 {
 	int            nobody = server_port();
@@ -241,7 +241,7 @@ Test(hosts, moves_where_its_own_is_silent)
 	moves(SIGSTOP);
 }
 
-/* Nobody moves where no other host commits. */
+/* No service moves where no other host commits. */
 Test(hosts, stays_while_no_other_commits)
 {
 	int            way_port = server_port(), nobody = server_port();

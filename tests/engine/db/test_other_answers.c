@@ -1,6 +1,5 @@
 /* test_other_answers.c - a database server that answers something else than what was asked for, as a node that was
- * broken into does, or whoever stands between. The program says so and ends by itself; it writes nothing past its
- * memory. */
+ * broken into does, or a program between. The program says so and ends by itself; it writes nothing past its memory. */
 #include "engine/base/text.h"
 #include "schema/files.h"
 #include "tests/kit/drill.h"
@@ -22,7 +21,7 @@ struct lie {
 };
 enum { NO_ROWS, AS_ASKED = 100 }; /* columns: none, done; as many as the statement has, behind the right schema */
 
-/* What is read first has two columns, on the stack. */
+/* The first read has two columns, on the stack. */
 static const struct lie lies[] = {
 	{"done", NO_ROWS, 0, ""},
 	{"too few columns", 1, 1, "1"},
@@ -128,7 +127,7 @@ Test(other_answers, end_a_command)
 			command_ends(commands[k], &lies[i]);
 }
 
-/* What a text or a number of a row tells is believed, and the command may end well. */
+/* A text or a number in a row is believed, and the command may end well. */
 Test(other_answers, end_no_process, DRILL)
 {
 	static const char *const commands[] = {"stats",      "audit",        "export stock", "export movements",
@@ -215,7 +214,7 @@ static void calls_are_answered(const char *what)
 	client_close(&client);
 }
 
-/* From now on its database lies, to lanes or to everybody else; and then it does not any more. */
+/* The database lies for a while, to lanes or to all others. */
 static void service_lives(const char *begins, size_t count, bool to_lanes)
 {
 	struct proxy *proxy;
@@ -248,7 +247,7 @@ Test(other_answers, end_no_service)
 	service_lives("SELECT", LENGTH(rows), false);
 }
 
-/* A write of which nobody knows whether it was done is looked for or done again for ten seconds. */
+/* A write with an unknown outcome is looked for or done again for ten seconds. */
 Test(other_answers, end_no_service_that_writes, DRILL)
 {
 	service_lives("BEGIN NOT ATOMIC", 2, false);

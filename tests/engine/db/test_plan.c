@@ -285,7 +285,7 @@ static void explain_write(struct text *sql, const struct plan *plan, int64_t sku
 	                             .offset = 10,
 	                             .limit = 10});
 	for (char *at = sql->data; (at = strchr(at, '?')) != NULL;)
-		*at = '7'; /* what is prepared; 7 is the lane, too */
+		*at = '7'; /* a parameter of a prepared statement; 7 is the lane, too */
 	values_fini(&rows);
 }
 
@@ -367,8 +367,9 @@ Test(plan, a_list_walks_its_own_rows)
 	scratch_close(&s);
 }
 
-/* A list of who holds a sku takes one look by primary key for each row that it walks over, and ends with its limit,
- * however few hold the sku. The server's memory of answers is another look, until it has been in vain 200 times. */
+/* A list of the holders of a sku takes one look by primary key for each row that it walks over, and ends with its
+ * limit, however few hold the sku. The server's memory of answers is another look, until it has been in vain 200 times.
+ */
 Test(plan, a_list_of_holders_looks_once_a_row)
 {
 	struct fill fill = {.state = 2, .sku = 1, .limit = 10};
@@ -429,7 +430,7 @@ Test(plan, the_feed_looks_at_what_it_asks_for)
 	scratch_close(&s);
 }
 
-/* What an operator may have set. */
+/* Settings that an operator may have made. */
 static const char *const settings[] = {
 	"join_cache_level = 8, GLOBAL optimizer_switch = 'mrr=on,mrr_cost_based=off,mrr_sort_keys=on'",
 	"join_cache_level = 4",
@@ -456,7 +457,7 @@ static void setting_try(const char *setting, bool back)
 		if (!back)
 			plans_hold(setting);
 	} else {
-		cr_assert_eq(db_errno(s.db), 1193, "%s", db_error(s.db)); /* this version does not know it */
+		cr_assert_eq(db_errno(s.db), 1193, "%s", db_error(s.db)); /* this version does not know the setting */
 	}
 	text_fini(&sql);
 }

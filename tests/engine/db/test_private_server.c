@@ -164,7 +164,7 @@ Test(private_server, server_is_killed_under_load)
 	cr_expect(program_run(own.log, NULL, audit) == 0, "the audit finds trouble");
 }
 
-/* Killed while nobody asks: the next request waits until it is back. */
+/* Killed while no request is under way: the next request waits until it is back. */
 Test(private_server, server_is_killed_in_peace)
 {
 	own_race("1", "receipt M1 A +10", "1x 201");

@@ -44,7 +44,7 @@ Test(restored_database, lane_committed_more_than_its_row_says)
 	     "reserve  R3 M=1               -> 201 held");
 }
 
-/* A dump that is loaded under a service whose connections live. */
+/* A dump that is loaded under a service with open connections. */
 Test(restored_database, restored_under_a_live_connection)
 {
 	flow("serve    --lanes 1",
@@ -66,7 +66,7 @@ Test(restored_database, same_past_after_a_lost_connection)
 	     "sku      N                    -> available=4 reserved=1");
 }
 
-/* It ended the process. */
+/* This once ended the process. */
 Test(restored_database, known_name_has_another_number)
 {
 	flow("receipt  N +5                 -> 201",
@@ -159,8 +159,8 @@ Test(restored_database, ids_of_an_old_clock)
 	cr_assert_eq(id_make(&a) >> 63, 0);
 }
 
-/* Lanes that find their writers taken forget all names, time and again, while others look for theirs: nobody is told
- * that a sku is unknown which is there. */
+/* Lanes that find their writers taken forget all names, time and again, while others look for theirs: no call is told
+ * that a known sku is unknown. */
 Test(restored_database, names_are_forgotten_in_the_midst)
 {
 	struct text  calls = {0};

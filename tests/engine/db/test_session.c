@@ -162,8 +162,8 @@ Test(session, batched_key_access)
 		      "SET GLOBAL default_storage_engine = MyISAM, GLOBAL session_track_state_change = 1", NULL});
 }
 
-/* While the service stands still the server closes all of its connections; whoever asks then is answered all the same.
- */
+/* While the service stands still the server closes all of its connections; calls that come then are answered all the
+ * same. */
 Test(session, connections_that_the_server_closes)
 {
 	/* clang-format off */

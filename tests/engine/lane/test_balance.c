@@ -1,5 +1,5 @@
-/* test_balance.c - balances that a lane remembers and that are wrong by now: nobody is promised units that are gone,
- * and nobody is told `short` while units are there. */
+/* test_balance.c - balances that a lane remembers and that are wrong by now: no order is promised units that are gone,
+ * and none is told `short` while units are there. */
 #include "tests/lang/trap.h"
 
 /* Units that went behind the lane's back: its balances are old, the guard in the statement is not. */

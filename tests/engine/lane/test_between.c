@@ -198,7 +198,7 @@ Test(between, completion)
 	end();
 }
 
-/* What leaves a claim before its orders are read. */
+/* Orders leave a claim before they are read. */
 Test(between, claim)
 {
 	begin();
@@ -318,8 +318,8 @@ Test(between, looks_at_a_replaced_order)
 	end();
 }
 
-/* Changes of just before the end of a hold, committed behind it. Meanwhile the hold is told as it stood, and whoever
- * wants to change it waits. A lock alone keeps no hold from its end. */
+/* Changes of just before the end of a hold, committed behind it. Meanwhile the hold is told as it stood, and other
+ * changes of it wait. A lock alone keeps no hold from its end. */
 Test(between, end_of_a_hold)
 {
 	static const struct {

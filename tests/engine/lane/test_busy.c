@@ -73,8 +73,8 @@ Test(busy, conflicts_that_end)
 	flow_end();
 }
 
-/* Conflicts that do not end, of an order whose line no longer says what its slot keeps: its lane serves the others
- * meanwhile, long before the order is told BUSY. */
+/* Conflicts that do not end, of an order with a line that differs from its slot: its lane serves the others meanwhile,
+ * long before the order is told BUSY. */
 Test(busy, conflicts_hold_up_no_other_order)
 {
 	struct race *race;

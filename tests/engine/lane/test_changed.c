@@ -1,6 +1,6 @@
 /* test_changed.c - `changed`, the stamp of a reservation's last change: a change names the stamp that it has read. Here
- * somebody else takes a unit out of the order between a writer's look and its write, and the state stays. The write is
- * undone and done again from rows read anew, or it is told. A stamp is later than all before it, whatever the clock. */
+ * another program takes a unit out of the order between a writer's look and its write, and the state stays. The write
+ * is undone and done again from rows read anew, or it is told. A stamp is later than all before, whatever the clock. */
 #include "tests/kit/proxy.h"
 #include "tests/lang/steps.h"
 #include "tests/lang/trap.h"
@@ -15,7 +15,7 @@ struct writer {
 	const char *before[8]; /* steps; R1 has A=3 */
 	const char *text;      /* in the write */
 	const char *act;       /* a request, or `start W COMMAND` */
-	const char *came;      /* what becomes of it */
+	const char *came;      /* the outcome of `act` */
 	const char *after[5];  /* steps */
 };
 
@@ -53,7 +53,7 @@ static void act_end(const struct writer *w, struct race *race)
 		flow_step("end W -> %s", w->came);
 }
 
-/* `locks`: somebody has the slot of A until the writer is done. */
+/* `locks`: another transaction has the slot of A until the writer is done. */
 static void writer_try(const struct writer *w, bool locks)
 {
 	struct proxy *proxy;
@@ -307,7 +307,7 @@ static const struct writer commands[] = {
          "start W work settle --once",
          "1 ~event=order_refused",
          {STATES "6,2", "sql UPDATE reservation_line SET slot = 0 -> "}},
-	/* what comes too late changes nothing; the next one does */
+	/* a pass that comes too late changes nothing; the next one does */
 	{"a reaper of times that are ahead",
          {CONFIRMED3, "sql UPDATE reservation SET due_at = due_at + INTERVAL 1 DAY -> "},
          "changed = GREATEST(",
@@ -430,7 +430,7 @@ static int64_t stamp_of(const char *order_id)
 	return trap_number("SELECT changed FROM reservation WHERE order_id = '%s'", order_id);
 }
 
-/* `ahead`: before each step, whoever made the last change had a clock that was an hour ahead. */
+/* `ahead`: before each step, the last change was made by a clock that was an hour ahead. */
 static void life_try(const char *ttl, const struct stamped *steps, size_t count, bool ahead)
 {
 	int64_t last, now;

@@ -274,7 +274,7 @@ Test(decide, states)
 	}
 }
 
-/* Somebody wrote to the tables by hand: no row ends the process, and units of nobody are given to nobody. */
+/* Rows that were written by hand: none ends the process, and units without an order are given to none. */
 Test(decide, damaged_rows)
 {
 	struct table t = table_new(-5, 4, 0, 0);
@@ -337,7 +337,7 @@ static struct op *add_choices(struct table *t, const char *id, const char *lines
 	return op;
 }
 
-/* What is granted at each place, "a5 b0", and of each choice that is short what is available, "/ - 8". */
+/* Writes units granted at each location, "a5 b0", and for each choice that is short the units available, "/ - 8". */
 static void told(const struct op *op, char *to, size_t size)
 {
 	int len = 0;
@@ -466,7 +466,7 @@ Test(decide, choices_of_a_replacement)
 	table_free(&t);
 }
 
-/* What counts for a repeated call. */
+/* The parts of a choice that count for a repeated call. */
 Test(decide, choices_in_the_fingerprint)
 {
 	static const struct {
@@ -541,7 +541,7 @@ static void quotas_free(struct table *t)
 	table_free(t);
 }
 
-/* What was decided of each order: its code, or what was granted, with a star where the limit left no more. */
+/* Writes the decision on each order: its code, or the units granted, with a star where the limit left no more. */
 static void judged(const struct table *t, char *to, size_t size)
 {
 	int len = 0;
@@ -560,7 +560,7 @@ static void judged(const struct table *t, char *to, size_t size)
 Test(decide, limits_of_customers)
 {
 	static const struct {
-		const char *orders[4]; /* of whom, - of nobody; + a best effort; its lines */
+		const char *orders[4]; /* its customer, - for none; + a best effort; its lines */
 		const char *judged;
 	} rows[] = {
 		/* in stock are 10 of A, 1 of B, 10 of C, none of D */
@@ -615,7 +615,7 @@ static struct reservation *found_of_c(enum reservation_state state, int64_t expi
 	return r;
 }
 
-/* What c had may be had by whoever comes behind, and by what takes its place. */
+/* Units that c had go to later orders, and to the order that replaces its own. */
 Test(decide, what_a_customer_gave_back)
 {
 	struct table t = table_new(10, 0, 0, 0);
@@ -640,7 +640,7 @@ Test(decide, what_a_customer_gave_back)
 	quotas_free(&t);
 }
 
-/* What has expired is acquired anew within the limit; the units of an unswept hold are counted already. */
+/* An expired order is acquired anew within the limit; the units of an unswept hold are counted already. */
 Test(decide, acquired_anew_within_a_limit)
 {
 	static const struct {

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-/* With no units coming back, who was told `short` must be short for ever after. */
+/* With no units coming back, an order that was told `short` must be short for ever after. */
 static void nobody_was_short_too_early(const struct answer *answer, int count, int64_t left)
 {
 	for (int i = 0; i < count; i++) {

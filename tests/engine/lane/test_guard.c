@@ -244,8 +244,8 @@ Test(guard, a_gather_moves_and_loses_nothing)
 	scratch_close(&s);
 }
 
-/* Rows of (customer, sku, units), and the count: what is refused stays as it is. C has 1 of sku 1 and 2, whose limits
- * are 3 and none. */
+/* Rows of (customer, sku, units), and the count: a row that is refused stays as it is. C has 1 of sku 1 and 2, with the
+ * limits 3 and none. */
 static const struct {
 	const char *rows;
 	int         changed, units;

@@ -1,5 +1,5 @@
-/* test_lane.c - a lane in trouble: its statements are interrupted, its connection breaks at the worst time, its row
- * is changed or removed by somebody else. What was answered stays true, and a repeat finds it. */
+/* test_lane.c - a lane in trouble: its statements are interrupted, its connection breaks at the worst time, its row is
+ * changed or removed by another program. Each answer stays true, and a repeat finds it. */
 #include "engine/base/clock.h"
 #include "tests/kit/patience.h"
 #include "tests/kit/proxy.h"
@@ -273,7 +273,7 @@ Test(lane, answer_is_lost_after_the_commit)
 	proxy_close(proxy);
 }
 
-/* What a node of a cluster answers that another node has overtaken, that has left, or that died: to any statement of a
+/* Answers of a node of a cluster that another node has overtaken, that has left, or that died: to any statement of a
  * batch, and to its COMMIT. A node that says so at COMMIT has committed, or has not. */
 #define SAYS(code) "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = " code
 static const struct {
@@ -438,7 +438,8 @@ Test(lane, count_killed_while_it_waits_for_a_row)
 	flow_end();
 }
 
-/* The connection is gone at the commit, and for ten seconds there is no new one: nobody can know, and that is said. */
+/* The connection is gone at the commit, and for ten seconds there is no new one: the outcome is not known, and the
+ * answer says so. */
 Test(lane, outcome_stays_unknown)
 {
 	struct proxy *proxy;
@@ -462,7 +463,7 @@ Test(lane, outcome_stays_unknown)
 	proxy_close(proxy);
 }
 
-/* A lane whose row was raised or removed by somebody else begins anew, and nobody notices. */
+/* A lane begins anew when another program has raised or removed its row, and no client notices. */
 Test(lane, lane_is_fenced_from_outside)
 {
 	flow_begin();

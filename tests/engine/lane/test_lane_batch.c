@@ -29,8 +29,8 @@ Test(lane_batch, deadlock_in_the_midst_of_the_steps)
 
 /* ---- ids that collide */
 
-/* Numbers of reservations and movements are made by the lanes themselves. With lanes whose own numbers differ by 1,024
- * the same ones come up all the time. */
+/* Numbers of reservations and movements are made by the lanes themselves. Lanes make the same numbers all the time if
+ * their own numbers differ by 1,024. */
 Test(lane_batch, primary_keys_collide)
 {
 	flow_begin();

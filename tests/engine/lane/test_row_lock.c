@@ -1,5 +1,5 @@
-/* test_row_lock.c - rows that somebody outside has locked, one or many, and for long: who has to wait, who has not, and
- * what is told. */
+/* test_row_lock.c - rows that another program has locked, one or many, and for long: which orders have to wait, which
+ * do not, and what is told. */
 #include "engine/base/memory.h"
 #include "tests/lang/trap.h"
 
@@ -70,7 +70,7 @@ Test(row_lock, slot_holds_up_its_sku_alone)
 	flow_end();
 }
 
-/* Somebody keeps the row of one customer: his orders wait, in and out, and those of others go on. */
+/* Another program keeps the row of one customer: orders of this customer wait, in and out, and others go on. */
 Test(row_lock, customer_holds_up_his_orders_alone)
 {
 	struct race *race;
@@ -125,7 +125,8 @@ Test(row_lock, reservation_holds_up_itself_alone)
 	flow_end();
 }
 
-/* What follows a parked operation and names its order is judged behind it, also while the lanes still suspect locks. */
+/* A call that follows a parked operation and names its order is judged behind it, also while the lanes still suspect
+ * locks. */
 Test(row_lock, call_keeps_its_order)
 {
 	static const struct {
@@ -160,7 +161,7 @@ Test(row_lock, call_keeps_its_order)
 	flow_end();
 }
 
-/* An expired hold that somebody has locked cannot be swept now; no lane waits for it time and again. */
+/* An expired hold that another program has locked cannot be swept now; no lane waits for it time and again. */
 Test(row_lock, expired_hold_holds_up_its_sku_alone)
 {
 	struct race *race;
@@ -181,7 +182,7 @@ Test(row_lock, expired_hold_holds_up_its_sku_alone)
 	flow_end();
 }
 
-/* What the lane remembers of a sku may be older than its slots: the second program has made another one. */
+/* The lane's memory of a sku may be older than its slots: the second program has made another one. */
 Test(row_lock, slot_of_a_sku_that_got_another_slot)
 {
 	flow_begin();
@@ -197,7 +198,7 @@ Test(row_lock, slot_of_a_sku_that_got_another_slot)
 	flow_end();
 }
 
-/* What belongs to another lane is nobody else's business: it is read without a lock, and only a gather needs it. */
+/* The slot of another lane is read without a lock, and only a gather needs it. */
 Test(row_lock, slot_of_another_lane)
 {
 	flow_begin();
@@ -306,8 +307,8 @@ static void lock_two(void)
 	trap_sql(SLOTS_LIKE("L0"));
 }
 
-/* Those that wait for L0 become more all the time; those that wait for A are tried all the same, and served when it is
- * free. */
+/* Orders that wait for L0 become more all the time. Orders that wait for A are tried all the same, and served when it
+ * is free. */
 Test(row_lock, parked_whatever_else_is_parked)
 {
 	struct drip *drip;
@@ -362,7 +363,7 @@ Test(row_lock, many_skus_of_another_lane)
 	many_skus(true);
 }
 
-/* What changes a reservation in another lane's slot needs the slots that it writes, and no other. */
+/* A change of a reservation in another lane's slot needs the slots that it writes, and no other. */
 Test(row_lock, slot_that_a_change_does_not_write)
 {
 	flow_begin();
@@ -412,8 +413,8 @@ Test(row_lock, many_reservations)
 	flow_end();
 }
 
-/* Somebody has written one of the ids and not committed: a lock that is seen neither in a slot nor in a reservation
- * that there is. Its own order waits for it, its neighbours in the batch do not. */
+/* Another program has written one of the ids and not committed: a lock that is seen neither in a slot nor in a
+ * reservation that there is. Its own order waits for it, its neighbours in the batch do not. */
 Test(row_lock, id_of_one_order)
 {
 	flow_begin();
@@ -431,7 +432,7 @@ Test(row_lock, id_of_one_order)
 	flow_end();
 }
 
-/* From the second time on nobody waits for the id of a movement, either. */
+/* From the second time on no batch waits for the id of a movement, either. */
 Test(row_lock, id_of_one_movement)
 {
 	int before;
@@ -452,7 +453,7 @@ Test(row_lock, id_of_one_movement)
 }
 
 /* The new id of a split or of a replacement is as hard to see; the order that it changes is free. From the second time
- * on nobody waits for it. */
+ * on no batch waits for it. */
 static void id_of_what_changes_another(const char *steps)
 {
 	int before;
@@ -504,7 +505,7 @@ Test(row_lock, slot_of_a_line_that_is_not_split)
 	flow_end();
 }
 
-/* Likewise a code that is to be new; that one no look finds. */
+/* The same with a code that is to be new: no look finds its lock. */
 Test(row_lock, code_of_one_receipt)
 {
 	flow_begin();
@@ -516,8 +517,7 @@ Test(row_lock, code_of_one_receipt)
 	flow_end();
 }
 
-/* An expired hold that lies in a slot that somebody has locked cannot be given back: nobody is told `short` for that.
- */
+/* An expired hold in a slot that another program has locked cannot be given back: no order is told `short` for this. */
 Test(row_lock, slot_of_an_expired_hold)
 {
 	flow_begin();
@@ -533,8 +533,9 @@ Test(row_lock, slot_of_an_expired_hold)
 	flow_end();
 }
 
-/* What is parked counts into the queue of 4,096: memory has a bound, and who comes later is told so at once. What a
- * lane has in hand counts again when it is parked; so is all that came before an operation which is answered. */
+/* Parked operations count into the queue of 4,096: memory has a bound, and later calls are told so at once. Operations
+ * that a lane has in hand count again when they are parked; so do all that came before an operation which is answered.
+ */
 Test(row_lock, parked_count_into_the_queue)
 {
 	struct text  call = {0};
@@ -586,8 +587,8 @@ static void *write_a(void *arg)
 	return NULL;
 }
 
-/* Somebody keeps B, so the lane looks at all rows; that of A is locked whenever it looks, because others always write
- * it. They give it back, each time, and so it waits for its turn. */
+/* Another program keeps B, so the lane looks at all rows. The row of A is locked at every look, because others always
+ * write it. They give it back each time, and so the order waits for its turn. */
 Test(row_lock, row_that_is_always_in_use)
 {
 	pthread_t    more, less;

@@ -1,4 +1,4 @@
-/* test_sweep.c - expired holds that nobody has given back yet: whoever is about to be refused has them swept first,
+/* test_sweep.c - expired holds that are not given back yet: an order that is about to be refused has them swept first,
  * whatever else lies about. */
 #include "engine/rows.h"
 #include "tests/lang/steps.h"
@@ -19,7 +19,7 @@ Test(sweep, before_a_count_is_refused)
 	     "get      R1                   -> expired");
 }
 
-/* What is promised all the same stays promised. */
+/* Promised units stay promised. */
 Test(sweep, a_count_below_what_is_held_is_refused)
 {
 	flow("receipt  A +10                -> 201",
@@ -87,7 +87,7 @@ Test(sweep, behind_a_backlog_of_the_last_seconds)
 	behind_a_backlog(7200);
 }
 
-/* Two skus whose numbers share a place in what the lane remembers of its looks, and a hold that stays. */
+/* Two skus that share a place in the lane's memory of looks, and a hold that stays. */
 Test(sweep, skus_that_share_a_place)
 {
 	flow("serve    --lanes 1",
@@ -103,7 +103,7 @@ Test(sweep, skus_that_share_a_place)
 	     "sql UPDATE stock_slot SET reserved = 1 WHERE sku_id = (SELECT sku_id FROM sku WHERE code = 'C') -> ");
 }
 
-/* Whoever looked some minutes ago passes only what has become due since; not where times were set. */
+/* A lane that looked some minutes ago passes only holds that have become due since; not where times were set. */
 Test(sweep, looked_at_before)
 {
 	flow("serve    --lanes 1",
@@ -158,8 +158,8 @@ Test(sweep, holds_of_another_sku_than_the_last_sweep)
 	flow_end();
 }
 
-/* The first order gets its units by a sweep, and takes what the second one needs: that one is worth a sweep of its own,
- * even though its balance was read just now, because at first it was refused for an old one. */
+/* The first order gets its units by a sweep, and takes what the second one needs: the second one is worth a sweep of
+ * its own, even though its balance was read just now, because at first it was refused for an old one. */
 Test(sweep, holds_that_are_needed_only_now)
 {
 	flow_begin();
@@ -251,8 +251,7 @@ Test(sweep, thousands_of_holds)
 	flow_end();
 }
 
-/* A job is giving the hold back, so nobody else can: the order waits for it instead of being told short.
- */
+/* A job is giving the hold back, so no lane can: the order waits for it instead of being told short. */
 Test(sweep, somebody_is_giving_back)
 {
 	struct race *race;
@@ -287,7 +286,7 @@ Test(sweep, an_empty_sweep_is_of_its_sku_only)
 	     "reserve  Q4 C=1               -> 201 held");
 }
 
-/* An order that would be short sweeps expired holds first, whoever has claimed them. */
+/* An order that would be short sweeps expired holds first, even if a worker has claimed them. */
 Test(sweep, hold_that_a_dead_worker_claimed)
 {
 	flow(STOCK,

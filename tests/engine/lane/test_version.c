@@ -1,5 +1,5 @@
 /* test_version.c - the version of an order: it rises with each change that has an event, stays where nothing changes
- * that anybody is told of, and is the same in the answer to the change, in later answers and in the event. */
+ * that is told, and is the same in the answer to the change, in later answers and in the event. */
 #include "tests/kit/proxy.h"
 #include "tests/lang/steps.h"
 #include "tests/lang/trap.h"
@@ -83,7 +83,7 @@ static int64_t rises(int64_t before, const char *order_id, const char *text, int
 	return told;
 }
 
-/* What somebody else did has changed the order. */
+/* Checks that a change by another program raised the version. */
 static int64_t rose(int64_t before, const char *order_id, const char *what)
 {
 	int64_t now = version_of(order_id);
@@ -171,7 +171,7 @@ Test(version, stays_where_nothing_is_told)
 	flow_end();
 }
 
-/* An order whose change has left the version behind is changed by a program that does not know of versions. */
+/* A program that does not know of versions changes an order after a change that left the version behind. */
 Test(version, of_an_older_program)
 {
 	int64_t v;

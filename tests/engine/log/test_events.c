@@ -1,4 +1,4 @@
-/* test_events.c - the feed of events over HTTP: its pages; who waits at its end, and what ends the wait. */
+/* test_events.c - the feed of events over HTTP: its pages; readers that wait at its end, and what ends the wait. */
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "engine/engine.h"
@@ -197,7 +197,7 @@ Test(events, wait_for_what_comes)
 	flow_end();
 }
 
-/* Behind the end nobody waits, whatever is allowed. */
+/* No reader waits where events are there, whatever it allows. */
 Test(events, no_wait_for_what_is_there)
 {
 	int fd;
@@ -255,7 +255,7 @@ Test(events, drained)
 	flow_end();
 }
 
-/* 5 MB of other events lie before the one of the type: the answer is that one, and no page without any. */
+/* 5 MB of other events lie before the one of the type: the answer has this event, and no page is empty. */
 Test(events, a_type_behind_many_others)
 {
 	char         words[501], step[1100];
@@ -293,7 +293,7 @@ Test(events, clients_that_leave)
 	flow_end();
 }
 
-/* The database is away for a while: who waits goes on waiting, and has its answer in time. */
+/* The database is away for a while: a reader goes on waiting, and has its answer in time. */
 Test(events, database_away)
 {
 	struct race *race;
@@ -406,7 +406,7 @@ Test(events, one_page_for_all_at_a_place)
 	proxy_close(proxy);
 }
 
-/* Many places that one key reads from hold up no other key. */
+/* One key that reads from many places holds up no other key. */
 Test(events, keys_take_turns)
 {
 	struct proxy *proxy;

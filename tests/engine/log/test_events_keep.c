@@ -220,7 +220,7 @@ static int64_t reads(void)
 	return sum;
 }
 
-/* What a pass reads does not grow with the log, nor with what was removed before. */
+/* A pass reads no more when the log is longer, or when much was removed before. */
 Test(events_keep, reads_little)
 {
 	int64_t before;
@@ -242,7 +242,7 @@ Test(events_keep, reads_little)
 	scratch_close(&s);
 }
 
-/* One wrong time makes no event old, and rows that somebody has taken away stop nobody. */
+/* One wrong time makes no event old, and rows that were taken away by hand stop no pass. */
 Test(events_keep, clocks_that_were_wrong)
 {
 	tables_open();
@@ -288,8 +288,8 @@ Test(events_keep, clocks_that_were_ahead)
 	scratch_close(&s);
 }
 
-/* What the owner of a writer has under way is in nobody's way: on a cluster whoever wrote its row would undo that. A
- * writer whose events are locked is left to the next pass; the others are not. */
+/* A pass does not write the row of a writer: on a cluster this would undo a transaction of the writer's owner. A writer
+ * with locked events is left to the next pass; the others are not. */
 Test(events_keep, passes_over_locked_events)
 {
 	struct db *stranger;
@@ -388,7 +388,7 @@ Test(events_keep, silent_writers_of_many_end)
 	scratch_close(&s);
 }
 
-/* Whoever ends gives its writer back, so there are as many as ever wrote at one time. */
+/* A process that ends gives its writers back, so there are as many as ever wrote at one time. */
 Test(events_keep, writers_are_given_back)
 {
 #define WRITERS "sql SELECT COUNT(*) FROM log_writer -> "

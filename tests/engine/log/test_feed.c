@@ -253,7 +253,7 @@ Test(feed, only_wanted_types)
 	PAGE(cursor, "stock.back", 9, "1.100.1 1.100.3 2.105.1");
 }
 
-/* What is passed over is bounded: the page is empty, and there is more. */
+/* A page passes over a bounded number of events: the page is empty, and there is more. */
 Test(feed, much_that_nobody_wants)
 {
 	unsigned pages = 1;
@@ -382,7 +382,7 @@ Test(feed, new_writers)
 	PAGE(cursor, NULL, 10, "6.300.0");
 }
 
-/* A writer whose number stands in the log's row, but not yet in the snapshot, cannot be. The other way round it can. */
+/* No writer has its number in the log's row, but not yet in the snapshot. The other way round is possible. */
 Test(feed, a_writer_newer_than_the_known_ones)
 {
 	writers_add(4, 4);

@@ -1,5 +1,5 @@
-/* test_feed_merge.c - the rows of all writers in one snapshot: each comes once, whatever commits late, whoever reads,
- * and wherever a statement or a connection breaks off. */
+/* test_feed_merge.c - the rows of all writers in one snapshot: each comes once, whatever commits late, however it is
+ * read, and wherever a statement or a connection breaks off. */
 #include "engine/base/memory.h"
 #include "engine/log/feed_merge.h"
 #include "engine/log/touched.h"
@@ -67,7 +67,7 @@ static void row_write(unsigned writer_id, int64_t stamp)
 	    writer_id);
 }
 
-/* What was read so far. */
+/* The rows that were read so far. */
 struct walk {
 	char            *cursor;
 	uint64_t         seen[WRITERS_MAX + 1]; /* the last row of each writer */
@@ -323,7 +323,7 @@ Test(feed_merge, refused_at_any_place)
 	walk_fini(&w);
 }
 
-/* A cursor names the row at which it stands, of a writer that nobody knows any more. */
+/* A cursor names the row at which it stands, and its writer is gone. */
 Test(feed_merge, row_of_nobody)
 {
 	struct walk w = {0};

@@ -32,7 +32,7 @@ static _Atomic unsigned hot;            /* the number of the order that all chan
 
 /* ---- what has to follow from what */
 
-/* What is known of a hot order. stamp 0: nothing. */
+/* A hot order as a reader knows it. stamp 0: not at all. */
 struct hot {
 	int64_t  stamp, qty, expires_at;
 	uint32_t writer_id, place;
@@ -306,7 +306,7 @@ static void *writer_run(void *arg)
 
 /* ---- the end */
 
-/* What a reader knows is what the tables say. */
+/* Compares what a reader knows with the tables. */
 static void state_compare(const struct reader *r, int64_t changed, int64_t state, int64_t qty)
 {
 	const struct hot *h = &r->hot[hot];

@@ -1,5 +1,5 @@
-/* test_log.c - the log of events as the steps of a flow leave it: each change is told once, by whom, why, and as GET
- * says it right after. */
+/* test_log.c - the log of events as the steps of a flow leave it: each change is told once, with its key, its cause,
+ * and as GET says it right after. */
 #include "engine/base/memory.h"
 #include "engine/log/event_json.h"
 #include "tests/lang/flow.h"

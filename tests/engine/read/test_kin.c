@@ -148,7 +148,7 @@ Test(kin, what_was_purged)
 	     "sql SELECT COUNT(*) FROM reservation_note -> 0");
 }
 
-/* What is told of an order is of one moment, although it is read twice. */
+/* An order is told as of one moment, although it is read twice. */
 Test(kin, a_task_that_ends_between)
 {
 	struct proxy *proxy;

@@ -238,7 +238,7 @@ Test(list, skus_bounded_pages)
 	     "sql DELETE FROM stock_slot WHERE sku_id IN (SELECT sku_id FROM sku WHERE code LIKE 'S%') -> ");
 }
 
-/* A list whose statement failed is tried anew, with the filters that it was asked with. */
+/* A list is tried anew when its statement failed, with the filters that it was asked with. */
 Test(list, filters_outlive_a_failure)
 {
 	struct op *op = op_new(OP_LIST_RESERVATIONS, 1, 0);
@@ -254,9 +254,9 @@ Test(list, filters_outlive_a_failure)
 	op_free(op);
 }
 
-/* ---- who holds a sku */
+/* ---- holders of a sku */
 
-/* All whose units are promised, the newest first. */
+/* All orders with promised units, the newest first. */
 Test(list, who_holds_a_sku)
 {
 	flow("receipt  A +20 A@paris +5 B +10 -> 201",
@@ -352,8 +352,8 @@ Test(list, who_holds_a_sku_after_a_start)
 	     "list     sku=A location=paris next -> items=R1 end");
 }
 
-/* 30,000 live orders hold something else, and 30,000 that have ended held the sku: neither costs the list a look. Who
- * goes on to another state meanwhile is shown once. */
+/* 30,000 live orders hold something else, and 30,000 that have ended held the sku: neither costs the list a look. An
+ * order that goes on to another state meanwhile is shown once. */
 Test(list, who_holds_a_sku_among_many)
 {
 	flow("receipt  A +10 B +10        -> 201",
@@ -570,7 +570,7 @@ Test(list, cursor_goes_anywhere)
 	     "@2 list  next               -> items=R1 end");
 }
 
-/* Its check is no secret, so a cursor may hold anything. */
+/* The check of a cursor is no secret, so a cursor may hold anything. */
 Test(list, cursors_made_by_hand)
 {
 	flow("raw GET /v1/reservations?state=held&cursor=r.1.0.-5.0.562563c8  -> 400 invalid_request field=cursor",
