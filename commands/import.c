@@ -1,9 +1,9 @@
 /* import.c - the command `import`: loads movements from a CSV file.
  *
- * The file is read three times: to check every row and to take its hash, to look for rows that were loaded before, and
- * to send the others (parts.c). The ids of all movements are made of the hash (or --id), so that the same file sent
- * twice is one delivery. A count says what is there now, and does not add up: without a time it is another one each
- * time. */
+ * The file is read up to three times: to check every row and to take its hash, to look for rows that were loaded
+ * before, and to send the others (parts.c). The ids of all movements are made of the hash (or --id), so that the same
+ * file sent twice is one delivery. A count says what is there now, and does not add up: without a time it is another
+ * one each time. */
 #include "commands/import.h"
 #include "commands/absent.h"
 #include "commands/database.h"
@@ -367,13 +367,23 @@ static void forecast_print(struct import *im)
 	printf("nothing was loaded\n");
 }
 
+/* Whether the movements under the delivery's name may be of another file. A name that is made of the file's hash is of
+ * this one; only an older program has cut rows that were bad, or that apply in their order, into other parts. */
+static bool needs_look(const struct import *im)
+{
+	enum movement_kind kind = im->delivery.naming.kind;
+
+	return option_given(OPTION_id) || (!im->of_now && (im->bad > 0 || !movement_is(kind, MAKES_SKUS | COUNTED)));
+}
+
 static bool import_rows(struct import *im, const struct database *database)
 {
 	struct forecast forecast = {
 		.file = im->delivery.file, .kind = im->delivery.naming.kind, .makes = im->parts.makes};
 
 	im->parts.forecast = im->dry ? &forecast : NULL;
-	rows_take(im, true);
+	if (im->dry || needs_look(im))
+		rows_take(im, true);
 	if (im->parts.failed)
 		say("nothing was loaded");
 	else if (!im->dry)

@@ -6,8 +6,9 @@
  * under it is read: its rows are loaded, and the others go under the id with the next number at its end. So nothing is
  * kept about a file but its movements, and no row counts twice, even if a process was killed at any moment.
  *
- * The file goes through twice. The first time looks for movements of the delivery. If one of them has something that
- * the rows of its part do not explain, the file is not that delivery, and none of it is loaded. */
+ * Where the name may be that of another file, the file goes through twice. The first time looks for movements of the
+ * delivery. If one of them has something that the rows of its part do not explain, the file is not that delivery, and
+ * none of it is loaded. */
 #ifndef PARTS_H
 #define PARTS_H
 
