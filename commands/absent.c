@@ -64,6 +64,7 @@ bool absent_find(struct db *db, const struct listed *l, void (*each)(void *arg, 
 	char           after[SKU_MAX + 1] = "";
 	enum db_result result;
 
+	assert(each);
 	do {
 		w.skus = 0;
 		result = db_ask(db, EXPORT_STOCK, &(struct fill){.after_code = after, .limit = PAGE}, slot_read, &w);

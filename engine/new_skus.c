@@ -33,6 +33,7 @@ enum db_result new_skus_make(struct db *db, struct catalogue *c, const char *con
 	struct values  codes = {0};
 	enum db_result result = skus_read(db, c, skus, count);
 
+	assert(count == 0 || skus);
 	if (result == DB_OK && codes_list(&codes, c, skus, count, true) > 0) {
 		result = db_ask(db, SKU_MAKE, &(struct fill){.rows = &codes}, NULL, NULL);
 		if (result == DB_OK)

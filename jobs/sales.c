@@ -44,6 +44,7 @@ static void details_write(struct txn *t, const struct sku_put *put, uint32_t sku
 {
 	struct values barcodes = {0};
 
+	assert(put->barcodes_count <= BARCODES_MAX);
 	txn_run(t, SALES_DETAILS,
 	        &(struct fill){.sku = sku_id,
 	                       .per_customer = put->wish,

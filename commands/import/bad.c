@@ -27,6 +27,7 @@ bool bad_row(struct bad *b, const char *wrong, const char *row, size_t row_len, 
 {
 	if (!b->out && !bad_begin(b, head, separator))
 		return false;
+	assert(b->out);
 	b->rows++;
 	putc('"', b->out);
 	for (; *wrong; wrong++) {

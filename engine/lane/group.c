@@ -31,8 +31,10 @@ void group_mark(struct batch *b, struct op *const *ops, size_t count)
 
 static void group_give_up(struct batch *b)
 {
-	for (size_t i = 0; i < b->marks_count; i++)
+	for (size_t i = 0; i < b->marks_count; i++) {
+		assert(b->marks[i].balance < b->balances_count);
 		b->balances[b->marks[i].balance] = b->marks[i].was;
+	}
 	if (b->needs & NEEDS_QUOTA)
 		quotas_give_up(b->quotas);
 }

@@ -38,6 +38,7 @@ static bool choice_stays(const struct op *op, const struct choice *choice)
 {
 	int64_t most = 0;
 
+	assert(choice->count <= CHOICE_MAX);
 	for (size_t k = 0; k < choice->count; k++) {
 		int64_t kept = -line_adds(op, &op->lines[choice->line[k]]);
 
