@@ -289,7 +289,7 @@ static bool absent_load(struct import *im, const struct database *database)
 		ok = absent_find(db, &im->listed, zero_came, &z);
 	if (!ok)
 		say("the database does not say what the list lacks");
-	db_close(db);
+	db_free(db);
 	parts_end(&parts, im->zeroed);
 	im->parts.engine = parts.engine;
 	im->parts.movements += parts.movements;

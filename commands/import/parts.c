@@ -150,7 +150,10 @@ static size_t rows_refuse(struct part *part, const char *sku, const char *locati
 			continue;
 		row->is = REFUSED;
 		count++;
-		say("%s, line %lld: %s", part->parts->file, (long long)row->said.line, why);
+		if (row->said.line > 0)
+			say("%s, line %lld: %s", part->parts->file, (long long)row->said.line, why);
+		else
+			say("%s lacks a row: %s", part->parts->file, why);
 	}
 	return count;
 }

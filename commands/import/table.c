@@ -208,7 +208,8 @@ static bool separator_find(struct reading *in, bool whole)
 		return true;
 	in->separated = true;
 	skip = line_says(in);
-	for (size_t i = 0; skip == 0 && i < sizeof(separators); i++) {
+	in->table->separator = skip > 0 ? in->table->separator : separators[0];
+	for (size_t i = 0; skip == 0 && len > 0 && i < sizeof(separators); i++) {
 		score = line_score(in, separators[i], len);
 		if (score <= best)
 			continue;

@@ -36,7 +36,10 @@ static bool read_file(const char *file, enum movement_kind                      
 {
 	struct delivery d = {.file = file, .naming.kind = kind, .each = each, .arg = rows};
 
-	return delivery_read(&d);
+	bool ok = delivery_read(&d);
+
+	delivery_fini(&d);
+	return ok;
 }
 
 static void rows_are(const char *bytes, size_t len, const char *expected)

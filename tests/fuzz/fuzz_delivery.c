@@ -48,6 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		d.arg = &second;
 		assert(delivery_read(&d) == ok);
+		delivery_fini(&d);
 		assert(memcmp(&first, &second, sizeof(first)) == 0);
 	}
 	return 0;
