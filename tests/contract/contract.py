@@ -285,6 +285,8 @@ class Contract:
             value.pop('from', None)             # the two do not go together
         if operation.name == 'putThreshold' and 'location' in value and self.chance.random() < .3:
             value['location'] = 'attic'         # of a kind that has no threshold
+        if operation.name in ('putSku', 'postSkusForSale', 'putLocation') and value.get('for_sale', True):
+            value.pop('reason', None)           # it goes with a stop alone
         if value.get('until'):                  # the time lies ahead
             value['until'] = time.strftime('%FT%TZ', time.gmtime(time.time() + 3600))
         value.pop('cursor', None)               # only one that an answer gave is right
