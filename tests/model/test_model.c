@@ -602,6 +602,8 @@ static void places_begin(void)
 	run.model->kind[QC] = ASIDE;
 	for (int p = PO; p <= QC; p++)
 		step("raw PUT /v1/locations/%s {'kind':'%s'} -> 201", wire_place(p), meets_kind(run.model->kind[p]));
+	for (int p = MAIN; !run.maker.waits && p <= PARIS_TOO; p++) /* the model knows no location that is not there */
+		step("raw PUT /v1/locations/%s {'kind':'stock'} -> 201", wire_place(p));
 	if (!run.maker.waits)
 		return;
 	for (int p = MAIN; p <= PARIS; p++) {

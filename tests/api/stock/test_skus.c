@@ -15,7 +15,7 @@ Test(skus, are_made)
 	     PUT "{}                      -> 200 sku=A",
 	     "sku      A                  -> available=0 reserved=0 on_hand=0 !name !barcodes !thresholds",
 	     "skus                        -> items=A !items[0].name",
-	     "reserve  R1 A=1             -> 409 short A requested=1 available=0",
+	     "reserve  R1 A=1             -> 422 unknown_location A lines[0].location=main",
 	     "reserve  R1 B=1             -> 422 unknown_sku B",
 	     "adjust   A +3               -> 201",
 	     "reserve  R1 A=1             -> 201",
