@@ -168,28 +168,27 @@ void scratch_waits(struct scratch *s)
 	must(s->db, sql, NULL, NULL);
 }
 
-static void leave(struct scratch *s, const char *last)
+void scratch_leave(struct scratch *s)
 {
 	scratch_unlock(s);
 	scratch_waits(s);
 	account_drop(s);
-	if (last)
-		must(s->db, last, NULL, NULL);
-	db_free(s->db);
 	unlink(s->link);
 }
 
-void scratch_leave(struct scratch *s)
-{
-	leave(s, NULL);
-}
-
-void scratch_close(struct scratch *s)
+void scratch_drop(struct scratch *s)
 {
 	char sql[80];
 
 	snprintf(sql, sizeof(sql), "DROP DATABASE %s", s->name);
-	leave(s, sql);
+	must(s->db, sql, NULL, NULL);
+}
+
+void scratch_close(struct scratch *s)
+{
+	scratch_leave(s);
+	scratch_drop(s);
+	db_free(s->db);
 }
 
 static void number_read(void *arg, const struct db_row *row)

@@ -31,7 +31,9 @@ struct scratch {
 void scratch_open(struct scratch *s);
 void scratch_open_named(struct scratch *s, const char *name); /* a database that is there */
 void scratch_close(struct scratch *s); /* drops it */
-void scratch_leave(struct scratch *s); /* it stays */
+/* What scratch_close does, in two steps: the test's account and link go, and the database does. */
+void scratch_leave(struct scratch *s);
+void scratch_drop(struct scratch *s);
 /* From now on the test's connection waits longer than the usual 2 s for locks. Changing and dropping a table locks the
  * server's own tables of statistics, for which other tests wait, too. */
 void scratch_waits(struct scratch *s);

@@ -478,8 +478,8 @@ void flow_end(void)
 	}
 	if (*f.keys)
 		unlink(f.keys);
-	shelf_close(&f.scratch);
 	unlink(f.log); /* the next test on this database has a log of the same name */
+	shelf_close(&f.scratch);
 	text_fini(&f.cursor);
 	text_fini(&f.mark);
 	text_fini(&findings);
