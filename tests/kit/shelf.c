@@ -190,10 +190,25 @@ static bool put(struct scratch *s)
 	return true;
 }
 
+/* The test's files, which have the name of the database before a dot. */
+static void files_remove(const char *name)
+{
+	DIR           *dir = opendir(scratch_dir());
+	struct dirent *entry;
+	size_t         len = strlen(name);
+
+	while (dir && (entry = readdir(dir)))
+		if (strncmp(entry->d_name, name, len) == 0 && entry->d_name[len] == '.')
+			unlinkat(dirfd(dir), entry->d_name, 0);
+	if (dir)
+		closedir(dir);
+}
+
 /* The account, the link and the files have the name of the database: they go before another test may take it. */
 void shelf_close(struct scratch *s)
 {
 	scratch_leave(s);
+	files_remove(s->name);
 	if (!put(s))
 		scratch_drop(s);
 	db_free(s->db);

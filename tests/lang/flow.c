@@ -478,7 +478,6 @@ void flow_end(void)
 	}
 	if (*f.keys)
 		unlink(f.keys);
-	unlink(f.log); /* the next test on this database has a log of the same name */
 	shelf_close(&f.scratch);
 	text_fini(&f.cursor);
 	text_fini(&f.mark);
