@@ -532,7 +532,7 @@ Test(lane, what_begins_a_transaction_is_interrupted)
 	           "reserve  R2 A=3            -> 201");
 	for (size_t i = 0; i < LENGTH(steps); i++) {
 		flow_step("cut");
-		flow_step("reserve R1 A=2 -> 409 replayed"); /* a new connection, which has not begun anything yet */
+		flow_step("release  R9 -> 404"); /* a new connection, which has not begun anything yet */
 		proxy_arm_lane(proxy, BREACH_WRONG, "SET autocommit = 0");
 		flow_step("%s", steps[i]);
 		cr_expect(proxy_struck(proxy), "%s", steps[i]);
