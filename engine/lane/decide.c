@@ -194,12 +194,19 @@ static void line_hold(struct batch *b, struct op *op, struct line *line)
 	}
 }
 
+/* Why an order gets no units, or too few: stops are told before limits, as locations_decide tells them. */
+static enum outcome short_decide(struct batch *b, struct op *op, bool nothing)
+{
+	if (b->needs & NEEDS_LOCATION && stops_decide(op))
+		return NOT_FOR_SALE;
+	return nothing && quotas_left_nothing(b->quotas, op) ? LIMIT_REACHED : SHORT;
+}
+
 /* Grants units to each line: plain lines first, then choices. */
 static enum outcome lines_decide(struct batch *b, struct op *op)
 {
-	int64_t      granted = 0;
-	bool         faults = false;
-	enum outcome out = OUTCOME_OK;
+	int64_t granted = 0;
+	bool    faults = false;
 
 	for (size_t i = 0; i < op->lines_count; i++)
 		line_decide(b, op, &op->lines[i]);
@@ -213,11 +220,9 @@ static enum outcome lines_decide(struct batch *b, struct op *op)
 		granted += op->lines[i].granted;
 		faults |= op->lines[i].fault;
 	}
-	if (granted == 0)
-		out = quotas_left_nothing(b->quotas, op) ? LIMIT_REACHED : SHORT;
-	else if (faults && op->reserve.mode == ALL_OR_NOTHING)
-		out = SHORT;
-	return out != OUTCOME_OK && b->needs & NEEDS_LOCATION && stops_decide(op) ? NOT_FOR_SALE : out;
+	if (granted > 0 && !(faults && op->reserve.mode == ALL_OR_NOTHING))
+		return OUTCOME_OK;
+	return short_decide(b, op, granted == 0);
 }
 
 /* Which units the order may have. */

@@ -125,6 +125,20 @@ Test(sales, best_effort_is_refused_for_certain)
 	     "reserve R3 A=1 B=1 mode=best_effort             -> 409 not_for_sale A location=main");
 }
 
+/* Stops are told before limits, and with all lines that they hold back. */
+Test(sales, are_told_before_a_limit)
+{
+	flow("receipt A@main +5 A@berlin +5 A@paris +5 B +5   -> 201",
+	     "limit   A 1                                     -> 200",
+	     "limit   B 1                                     -> 200",
+	     "reserve R1 A@paris=1 B=1 customer=C             -> 201",
+	     "raw PUT /v1/locations/main {'for_sale':false}   -> 200",
+	     "reserve R2 A@berlin+main=1 A=1 B=1 customer=C mode=best_effort -> 409 not_for_sale A B lines=2"
+	     " lines[0].location=main",
+	     "raw PUT /v1/locations/main {'for_sale':true}    -> 200",
+	     "reserve R2 A@berlin+main=1 A=1 B=1 customer=C mode=best_effort -> 409 limit_reached A B lines=2");
+}
+
 /* Units that an order has stay its own; those that it would get beside are refused. */
 Test(sales, changes_of_orders)
 {
