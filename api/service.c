@@ -238,7 +238,7 @@ static struct connections *connections_new(const struct service_options *options
 	return connections_open(l->base, options->listen, &with);
 }
 
-/* Opens a loop, whose base is made. */
+/* Opens a loop. Its event base is made already. */
 static void loop_open(struct service_loop *l, const struct service_options *options, struct common *common)
 {
 	l->requests = (struct requests){.common = common,

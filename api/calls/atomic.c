@@ -61,7 +61,8 @@ static size_t item_again(const struct request *r)
 
 /* ---- the answer */
 
-/* Nothing was done, or nobody knows, and the call is to be sent again; otherwise OUTCOME_OK. */
+/* The refusal of the whole call, or OUTCOME_OK. The call is too large, or its outcome is not known and the client sends
+ * it again. */
 static enum outcome call_outcome(struct request *r)
 {
 	for (size_t i = 0; i < r->ops_count; i++) {

@@ -109,7 +109,7 @@ static void good_write(struct json_writer *w, void *arg)
 		json_put_bool(w, "reacquired", true);
 }
 
-/* The members that a refusal adds to its problem. A repeat of a call whose order has ended since shows that order. */
+/* Writes what a refusal adds to its problem. If the call is a repeat and its order has ended, that is the order. */
 static void refused_write(struct json_writer *w, void *arg)
 {
 	const struct op *op = arg;

@@ -1,5 +1,5 @@
-/* delivery.h - a file as lines of movements of a kind, or as it may be read several times: what a row means, and what
- * is wrong with it. Whoever gets the rows sends them; nothing here knows a database.
+/* delivery.h - reads a file, as often as its caller asks, as lines of movements of one kind. It says of each row what
+ * the row means, or what is wrong with it. The caller sends the rows; delivery.c knows no database.
  *
  * Rows are numbered, bad ones too, so that a number means the same row when a bad one was put right. Blank lines have
  * no number; a row of empty fields has one, and is passed over. */

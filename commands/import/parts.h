@@ -30,7 +30,7 @@ struct parts {
 	struct loop       *loop;
 	bool               looks; /* the first time */
 	bool               makes; /* skus that are not there are made */
-	/* Gives an engine whose memory of skus is empty; the old one is closed. */
+	/* Closes the old engine, and opens one that remembers no sku. */
 	struct engine *(*renew)(void *arg, struct engine *old);
 	void            *renew_arg;
 	struct forecast *forecast; /* of rows that are not loaded yet; NULL: nothing is foretold */

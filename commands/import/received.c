@@ -100,7 +100,7 @@ static size_t spot_find(const struct sorted *s, const char *sku, const char *loc
 	return high - low;
 }
 
-/* Marks those of the rows whose units are `units` in all. reach[s]: which row was the first with which the sum is s. */
+/* Finds rows that have `units` together, and marks them. reach[s]: the first row by which the sum s is reached. */
 static bool sum_mark(struct row **rows, size_t count, int64_t units, enum row_is is)
 {
 	uint16_t *reach;

@@ -28,8 +28,8 @@ struct op *rows_movement(enum movement_kind kind, const struct row *rows, size_t
                          unsigned wave) MUST_CHECK;
 size_t     rows_that(const struct row *rows, size_t count, enum row_is is, unsigned wave);
 
-/* Marks those of the rows that wait which stand in the movement as FOUND. false: the movement is of another kind, or
- * has something that rows which wait do not explain; then none is marked. */
+/* Marks as FOUND the waiting rows that the movement has. false: the movement is of another kind, or has units of no
+ * waiting row; then no row is marked. */
 bool rows_find(enum movement_kind kind, struct row *rows, size_t count, const struct movement *m) MUST_CHECK;
 
 #endif

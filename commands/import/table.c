@@ -20,8 +20,8 @@ struct reading {
 	struct csv_parser parser;
 	enum encoding     encoding;
 	bool              begun;   /* the encoding is known */
-	unsigned char     odd;     /* UTF-16: a byte at the end of what was read, whose other one is to come .. */
-	bool              has_odd; /* .. if there is one */
+	unsigned char     odd;     /* UTF-16: the last byte read, if its pair is cut in two .. */
+	bool              has_odd; /* .. as this says */
 	uint32_t          high;    /* UTF-16: the first half of a pair; 0: none */
 	struct text       text;    /* UTF-8 that was made of what was read last; until the first line ends, all of it */
 	bool              separated; /* the separator is known */

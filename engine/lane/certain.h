@@ -16,7 +16,7 @@ enum { LOOKS_ENOUGH = 4 };
  * that ended before it, so a unit that moved between two slots is in neither. Two reads have to agree, of which the
  * hint may be one. Where stock moves faster than that, LOOKS_ENOUGH reads were all short.
  *
- * What a customer has, and its limit, are read likewise: a row is never torn, but two rows may be.
+ * A customer's units and its limit are read twice, too: a row is never torn, but two rows may be of different times.
  *
  * The units of a replaced order count, too: the look-ups before and after the balances have to agree on that order, or
  * a unit that left it meanwhile is in neither. */

@@ -1,8 +1,8 @@
-/* decide.h - who gets which units. Pure: no database, no clock, no memory of its own.
+/* decide.h - which operation gets which units. Pure: no database, no clock, no memory of its own.
  *
  * A batch is operations in the order of their arrival, the balances that their lines touch, and for each operation the
  * row that the look-up of its id found. decide() gives every operation its outcome and adds up the writes of the batch.
- * decide() may run again after balances or look-ups were refreshed. A refusal is told to nobody before the lane has
+ * decide() may run again after balances or look-ups were refreshed. No client is told a refusal before the lane has
  * made sure of it: certain.h. */
 #ifndef DECIDE_H
 #define DECIDE_H
