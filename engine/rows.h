@@ -117,7 +117,7 @@ int64_t reservations_as_read(struct values *rows, struct reservation *const *lis
 /* True: a task has one of these orders, as they were read. */
 bool reservations_claimed(struct reservation *const *list, size_t count);
 
-/* Promised units of an order that go to another location (engine/write/relocate.h). */
+/* Promised units of an order that go to another location (engine/promise/relocate.h). */
 struct relocation {
 	struct reservation    *of;
 	const struct line     *line;   /* of the order, which the units leave .. */

@@ -12,8 +12,8 @@
 #include "engine/db/retry.h"
 #include "engine/log/event.h"
 #include "engine/write/on_hold.h"
-#include "engine/write/shares.h"
-#include "engine/write/waiting.h"
+#include "engine/promise/shares.h"
+#include "engine/promise/waiting.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "engine/db/retry.h"
 #include "engine/db/txn.h"
 #include "engine/log/event.h"
-#include "engine/write/waiting.h"
+#include "engine/promise/waiting.h"
 
 #include <stdlib.h>
 #include <string.h>

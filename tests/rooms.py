@@ -6,8 +6,8 @@ the objects in BUILD/obj (build/obj), calls a function or reads a variable that 
 
   circle    no way along the arrows leads back to where it began, neither between files nor between rooms (folders)
   arrow     arrows go down only: main, commands, api, jobs, engine, engine/db, engine/base. engine/lane stands on
-            engine/write, and that on engine/log; engine/read knows none of them, and none of them knows it; jobs/levels,
-            jobs/waiting and jobs/webhooks do not know each other; commands/import and commands/terminal are for
+            engine/write, that on engine/promise, and that on engine/log; engine/read knows none of them, and none of
+            them knows it; jobs/levels, jobs/waiting and jobs/webhooks do not know each other; commands/import and commands/terminal are for
             commands alone; api/http knows outcomes and the base, schema engine/db and engine/base, and its invariants pieces
             of engine's statements
   caller    another file of the program uses what NAME.h declares. Or a test does, and NAME.c itself; where only tests
@@ -31,10 +31,10 @@ import re
 import subprocess
 import sys
 
-ROOMS = ('api/calls', 'api/http', 'api/stock', 'api', 'engine/base', 'engine/db', 'engine/lane', 'engine/log', 'engine/read',
-         'engine/write', 'engine', 'commands/import', 'commands/terminal', 'commands', 'jobs/levels', 'jobs/waiting',
+ROOMS = ('api/calls', 'api/http', 'api/stock', 'api', 'engine/base', 'engine/db', 'engine/lane', 'engine/log', 'engine/promise',
+         'engine/read', 'engine/write', 'engine', 'commands/import', 'commands/terminal', 'commands', 'jobs/levels', 'jobs/waiting',
          'jobs/webhooks', 'jobs', 'schema')
-ENGINE = {'engine', 'engine/lane', 'engine/log', 'engine/read', 'engine/write', 'engine/db', 'engine/base'}
+ENGINE = {'engine', 'engine/lane', 'engine/log', 'engine/promise', 'engine/read', 'engine/write', 'engine/db', 'engine/base'}
 JOBS = {'jobs', 'jobs/levels', 'jobs/waiting', 'jobs/webhooks'}
 BELOW = {
     'main': {'commands', 'engine', 'engine/base'},
@@ -50,15 +50,17 @@ BELOW = {
     'jobs/waiting': {'jobs', *ENGINE},
     'jobs/webhooks': {'jobs', *ENGINE},
     'schema': {'engine/db', 'engine/base'},
-    'engine': {'engine/lane', 'engine/log', 'engine/read', 'engine/write', 'engine/db', 'engine/base'},
-    'engine/lane': {'engine', 'engine/log', 'engine/write', 'engine/db', 'engine/base'},
+    'engine': {'engine/lane', 'engine/log', 'engine/promise', 'engine/read', 'engine/write', 'engine/db', 'engine/base'},
+    'engine/lane': {'engine', 'engine/log', 'engine/promise', 'engine/write', 'engine/db', 'engine/base'},
     'engine/log': {'engine', 'engine/db', 'engine/base'},
     'engine/read': {'engine', 'engine/db', 'engine/base'},
-    'engine/write': {'engine', 'engine/log', 'engine/db', 'engine/base'},
+    'engine/promise': {'engine', 'engine/log', 'engine/db', 'engine/base'},
+    'engine/write': {'engine', 'engine/log', 'engine/promise', 'engine/db', 'engine/base'},
     'engine/db': {'engine/base'},
     'engine/base': set(),
 }
-ONE_ROOM = {'engine/lane': 'engine', 'engine/log': 'engine', 'engine/read': 'engine', 'engine/write': 'engine',
+ONE_ROOM = {'engine/lane': 'engine', 'engine/log': 'engine', 'engine/promise': 'engine',
+            'engine/read': 'engine', 'engine/write': 'engine',
             'api/calls': 'api', 'api/stock': 'api', 'jobs/levels': 'jobs', 'jobs/waiting': 'jobs', 'jobs/webhooks': 'jobs'}
 NAMES_SHOWN = 6
 

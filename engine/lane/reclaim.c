@@ -11,7 +11,7 @@
 #include "engine/lane/decide.h"
 #include "engine/lane/quota.h"
 #include "engine/write/fence.h"
-#include "engine/write/shares.h"
+#include "engine/promise/shares.h"
 
 #include <stdlib.h>
 #include <string.h>

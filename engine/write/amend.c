@@ -3,7 +3,7 @@
 #include "engine/base/memory.h"
 #include "engine/log/event.h"
 #include "engine/write/fence.h"
-#include "engine/write/relocate.h"
+#include "engine/promise/relocate.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #define BATCH_H
 
 #include "engine/op.h"
-#include "engine/write/shares.h"
+#include "engine/promise/shares.h"
 
 /* Slots of a sku at a location, as bits. */
 enum slots { NO_SLOT, OWN_SLOT, OTHER_SLOTS, EVERY_SLOT };

@@ -6,7 +6,7 @@
 #include "engine/write/amend.h"
 #include "engine/write/losses.h"
 #include "engine/write/reservation.h"
-#include "engine/write/shares.h"
+#include "engine/promise/shares.h"
 #include "engine/write/split.h"
 
 #include <stdlib.h>

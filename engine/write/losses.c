@@ -3,8 +3,8 @@
 #include "engine/write/losses.h"
 #include "engine/base/memory.h"
 #include "engine/log/event.h"
-#include "engine/write/relocate.h"
-#include "engine/write/shares.h"
+#include "engine/promise/relocate.h"
+#include "engine/promise/shares.h"
 
 #include <stdlib.h>
 #include <string.h>

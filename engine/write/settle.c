@@ -5,7 +5,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "engine/write/fence.h"
-#include "engine/write/shares.h"
+#include "engine/promise/shares.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "engine/base/memory.h"
 #include "engine/write/fence.h"
 #include "engine/write/note.h"
-#include "engine/write/relocate.h"
+#include "engine/promise/relocate.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "engine/write/stock.h"
 #include "engine/write/customers.h"
 #include "engine/write/fence.h"
-#include "engine/write/shares.h"
+#include "engine/promise/shares.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* waits.c - see waits.h. The rows of the lines follow the reservations: one pass behind all other writes, whatever the
  * operation was. */
 #include "engine/write/waits.h"
-#include "engine/write/waiting.h"
+#include "engine/promise/waiting.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #include "jobs/waiting/handout.h"
 #include "engine/base/memory.h"
 #include "engine/past.h"
-#include "engine/write/relocate.h"
+#include "engine/promise/relocate.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #ifndef JOBS_HANDOUT_H
 #define JOBS_HANDOUT_H
 
-#include "engine/write/shares.h"
+#include "engine/promise/shares.h"
 
 enum { HANDOUT_FIRST = 500, HANDOUT_MAX = 1000, HANDOUT_MIN = 16 };
 

@@ -1,8 +1,8 @@
 /* shares.c - see shares.h. */
-#include "engine/write/shares.h"
+#include "engine/promise/shares.h"
 #include "engine/base/memory.h"
 #include "engine/log/event.h"
-#include "engine/write/waiting.h"
+#include "engine/promise/waiting.h"
 
 #include <stdio.h>
 #include <stdlib.h>

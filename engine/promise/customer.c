@@ -1,5 +1,5 @@
 /* customer.c - see customer.h. */
-#include "engine/write/customer.h"
+#include "engine/promise/customer.h"
 #include "engine/base/memory.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* waiting.c - see waiting.h. */
-#include "engine/write/waiting.h"
+#include "engine/promise/waiting.h"
 
 static void waiting_run(struct txn *t, enum statement name, struct reservation *const *list, size_t count)
 {

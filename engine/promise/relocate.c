@@ -1,8 +1,8 @@
 /* relocate.c - see relocate.h. */
-#include "engine/write/relocate.h"
+#include "engine/promise/relocate.h"
 #include "engine/base/memory.h"
 #include "engine/locations.h"
-#include "engine/write/waiting.h"
+#include "engine/promise/waiting.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef SHARES_H
 #define SHARES_H
 
-#include "engine/write/customer.h"
+#include "engine/promise/customer.h"
 
 struct event_head;
 
