@@ -242,6 +242,7 @@ def one_unit_is_two_are(page, service):
         page.says(f'1 order with the error “{error}”: {said}')
         page.press(f'Release {said[:7].strip()} of 1 order')
         page.says('1 order is released.')
+        page.until(f'!({released(error)})')     # the rows below have moved: a click finds the right one
 
 
 # A text on a canvas is seen only by a listener, when it is drawn.

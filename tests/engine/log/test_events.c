@@ -449,11 +449,13 @@ Test(events, keys_take_turns)
 /* A client that comes when all places are taken gets the place of the reader that waits longest. */
 Test(events, places_run_out)
 {
-	enum { PLACES = 10 };
-	int fds[PLACES + 2], gone = 0;
+	enum { PLACES = 10, WAIT_MS = 30000 };
+	int     fds[PLACES + 2], gone = 0;
+	int64_t from;
 
 	flow_begin();
 	flow_step("serve --max-connections %d", PLACES);
+	from = clock_ms();
 	for (int i = 0; i < PLACES - 1; i++) {
 		fds[i] = ask(0, NOW "wait_s=30");
 		waiting(i + 1); /* by the flow's own connection, which has the last place */
@@ -465,8 +467,10 @@ Test(events, places_run_out)
 		cr_expect(attack_ends(fds[gone], SOON_MS), "the place is kept");
 		close(fds[gone++]);
 	}
-	for (int i = gone; i < PLACES + 2; i++)
-		cr_expect(!answered(fds[i], i == gone ? QUIET_MS : 0), "reader %d was answered", i);
+	/* On a machine that is slow enough the oldest has waited for all its time by now. */
+	if (clock_ms() - from < WAIT_MS)
+		for (int i = gone; i < PLACES + 2; i++)
+			cr_expect(!answered(fds[i], i == gone ? QUIET_MS : 0), "reader %d was answered", i);
 	flow_step("receipt A +10 -> 201");
 	for (int i = gone; i < PLACES + 2; i++) {
 		hear(fds[i], RECEIPT);
