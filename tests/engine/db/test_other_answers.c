@@ -3,10 +3,11 @@
 #include "engine/base/text.h"
 #include "schema/files.h"
 #include "tests/kit/drill.h"
-#include "tests/kit/http.h"
 #include "tests/kit/impostor.h"
+#include "tests/kit/patience.h"
 #include "tests/kit/program.h"
 #include "tests/kit/proxy.h"
+#include "tests/lang/attack.h"
 #include "tests/lang/flow.h"
 
 #include <stdio.h>
@@ -19,6 +20,7 @@ struct lie {
 	unsigned    columns, rows;
 	const char *value; /* of every column; NULL is NULL */
 };
+enum { ANSWER_MS = 3 * PATIENCE_MS };
 enum { NO_ROWS, AS_ASKED = 100 }; /* columns: none, done; as many as the statement has, behind the right schema */
 
 /* The first read has two columns, on the stack. */
@@ -194,24 +196,37 @@ static const struct {
          "{\"movement_id\":\"C%u\",\"kind\":\"count\",\"lines\":[{\"sku\":\"B\",\"counted\":9}]}"},
 };
 
-/* All calls, each answered in time by whatever status. */
+static int call_send(size_t i, unsigned number)
+{
+	char body[200], request[600];
+	int  fd = attack_open(flow_port(0));
+
+	snprintf(body, sizeof(body), calls[i].body, number);
+	snprintf(request, sizeof(request),
+	         "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n"
+	         "Content-Length: %zu\r\n\r\n%s",
+	         calls[i].method, calls[i].path, strlen(body), body);
+	cr_assert(attack_say(fd, request));
+	return fd;
+}
+
+/* All calls at once, each answered in time by whatever status. */
 static void calls_are_answered(const char *what)
 {
 	static unsigned number = 1000;
-	struct client   client;
+	int             fds[LENGTH(calls)], status;
 
-	client_open(&client, flow_port(0));
+	for (size_t i = 0; i < LENGTH(calls); i++)
+		fds[i] = call_send(i, number++);
 	for (size_t i = 0; i < LENGTH(calls); i++) {
-		struct answer out = {0};
-		char          body[200];
+		struct text heard = {0};
 
-		snprintf(body, sizeof(body), calls[i].body, number++);
-		client_ask(&client, calls[i].method, calls[i].path, body, &out);
-		cr_expect(out.status >= 200 && (out.status < 500 || out.status == 503), "%s: %s %s: %d %s", what,
-		          calls[i].method, calls[i].path, out.status, out.body.data);
-		answer_fini(&out);
+		attack_hear(fds[i], patience_ms(ANSWER_MS), &heard);
+		cr_expect(attack_answers(&heard, &status) == 1 && status >= 200 && (status < 500 || status == 503),
+		          "%s: %s %s: %s", what, calls[i].method, calls[i].path, heard.data);
+		close(fds[i]);
+		text_fini(&heard);
 	}
-	client_close(&client);
 }
 
 /* The database lies for a while, to lanes or to all others. */
@@ -247,13 +262,13 @@ Test(other_answers, end_no_service)
 	service_lives("SELECT", LENGTH(rows), false);
 }
 
-/* A write with an unknown outcome is looked for or done again for ten seconds. */
+/* A write with an unknown outcome is looked for or done again for ten seconds; hence the drills. */
 Test(other_answers, end_no_service_that_writes, DRILL)
 {
 	service_lives("BEGIN NOT ATOMIC", 2, false);
 }
 
-Test(other_answers, end_no_lane)
+Test(other_answers, end_no_lane, DRILL)
 {
 	service_lives("SELECT", LENGTH(rows), true);
 }
