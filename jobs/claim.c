@@ -6,6 +6,7 @@
 #include "engine/db/retry.h"
 #include "engine/db/txn.h"
 #include "engine/log/event.h"
+#include "jobs/order_index.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -93,10 +94,11 @@ static enum db_result lost_uncharge(struct db *db, struct catalogue *c, const st
 	struct reservation_reader lost = {.catalogue = c};
 	struct values             rows = {0};
 	struct txn                t = {0};
+	struct order_index        had = order_index_rows(in);
 	enum db_result            result = reservations_ask(db, TASK_LOST_ROWS, &of_task, &lost);
 
 	for (size_t i = 0; i < lost.count; i++)
-		if (!task_rows_find(in, lost.list[i]->order_id))
+		if (!order_index_find(&had, lost.list[i]->order_id))
 			reservations_as_read(&rows, &lost.list[i], 1);
 	if (result == DB_OK && rows.rows > 0) {
 		txn_begin(&t, db);
@@ -106,6 +108,7 @@ static enum db_result lost_uncharge(struct db *db, struct catalogue *c, const st
 		result = txn_commit_or_retry(&t);
 	}
 	values_fini(&rows);
+	order_index_fini(&had);
 	reservations_free(lost.list, lost.count);
 	return result;
 }
@@ -207,8 +210,10 @@ static bool is_free_since(const struct task *task, const struct reservation *min
 static void take_up_rows(const struct task *task, struct reservation **mine, size_t count,
                          const struct reservation_reader *now, struct values *rows, struct text *changes)
 {
+	struct order_index by_id = order_index_rows(now);
+
 	for (size_t i = 0; i < count; i++) {
-		const struct reservation *r = task_rows_find(now, mine[i]->order_id);
+		const struct reservation *r = order_index_row(&by_id, mine[i]->order_id);
 
 		if (!r || !is_free_since(task, mine[i], r))
 			continue;
@@ -222,6 +227,7 @@ static void take_up_rows(const struct task *task, struct reservation **mine, siz
 			                  &again, r->lines, r->lines_count, false);
 		}
 	}
+	order_index_fini(&by_id);
 }
 
 /* Reads the orders again, and drops those that were changed since the first look. */
@@ -229,11 +235,12 @@ static enum db_result look_again(struct db *db, struct catalogue *c, struct rese
                                  struct reservation_reader *first)
 {
 	struct reservation_reader now = {0};
+	struct order_index        by_id = order_index_rows(first);
 	enum db_result            result = rows_now(db, c, mine, count, &now);
 	size_t                    kept = 0;
 
 	for (size_t i = 0; i < now.count; i++) {
-		const struct reservation *before = task_rows_find(first, now.list[i]->order_id);
+		const struct reservation *before = order_index_row(&by_id, now.list[i]->order_id);
 
 		if (before && before->changed == now.list[i]->changed)
 			now.list[kept++] = now.list[i];
@@ -241,6 +248,7 @@ static enum db_result look_again(struct db *db, struct catalogue *c, struct rese
 			reservation_free(now.list[i]);
 	}
 	now.count = kept;
+	order_index_fini(&by_id);
 	reservations_free(first->list, first->count);
 	*first = now;
 	return result;

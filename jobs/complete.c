@@ -14,6 +14,7 @@
 #include "engine/write/on_hold.h"
 #include "engine/promise/shares.h"
 #include "engine/promise/waiting.h"
+#include "jobs/order_index.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -64,11 +65,12 @@ static void bury_tell(struct text *changes, const struct task_answer *a, const s
 	event_reservation(changes, &head, &now, r->lines, r->lines_count, false);
 }
 
-/* Fails orders in one transaction, each by the report that names it (count 0: all by the one report), with an event for
- * each order that is buried. Only settlements are buried. Writes the task's row too while the task is open. Adds to the
- * answer. */
-static enum db_result fail_write(struct db *db, const struct reservation_reader *open, const struct report *orders,
-                                 size_t count, unsigned attempts_max, struct task_answer *a)
+/* Fails orders in one transaction, each by the report that names it (no report names any: all by `every`), with an
+ * event for each order that is buried. Only settlements are buried. Writes the task's row too while the task is open.
+ * Adds to the answer. */
+static enum db_result fail_write(struct db *db, const struct reservation_reader *open,
+                                 const struct order_index *reports, const struct report *every, unsigned attempts_max,
+                                 struct task_answer *a)
 {
 	const struct task *task = &a->task;
 	struct txn         t = {0};
@@ -79,7 +81,7 @@ static enum db_result fail_write(struct db *db, const struct reservation_reader 
 
 	for (size_t i = 0; i < open->count; i++) {
 		const struct reservation *r = open->list[i];
-		const struct report      *report = count > 0 ? task_report(orders, count, r->order_id) : orders;
+		const struct report      *report = reports ? order_index_find(reports, r->order_id) : every;
 		bool bury = task->kind == TASK_SETTLE && (!report->retry || r->attempts >= attempts_max);
 
 		values_row(&rows, V_INT(r->reservation_id), V_INT(r->changed),
@@ -260,7 +262,7 @@ static enum db_result refused_alone(struct parts *p, struct reservation *r, bool
 	}
 	text_format(&reason, "the database refused it: %.400s",
 	            misplaced ? "its units are not in the slots that it names" : db_error(p->db));
-	result = fail_write(p->db, &one, &(struct report){.error = reason.data}, 0, ATTEMPTS_MAX, &failed);
+	result = fail_write(p->db, &one, NULL, &(struct report){.error = reason.data}, ATTEMPTS_MAX, &failed);
 	if (result == DB_OK) {
 		log_event(LOG_ERROR, "order_refused", "task=%llu order=%s buried=%d why=%s",
 		          (unsigned long long)p->task->task_id, r->order_id, failed.buried > 0, reason.data);
@@ -472,21 +474,25 @@ static enum db_result fail_absent(struct db *db, struct catalogue *c, const stru
                                   const struct report *orders, size_t count, struct task_answer *a)
 {
 	struct reservation_reader found = {.catalogue = c};
+	struct order_index        had = order_index_rows(open), is;
 	struct values             rows = {0};
 	enum db_result            result = DB_OK;
 
 	for (size_t i = 0; i < count; i++)
-		if (!task_rows_find(open, orders[i].order_id))
+		if (!order_index_find(&had, orders[i].order_id))
 			values_row(&rows, V_TEXT(orders[i].order_id));
 	if (rows.count > 0) {
 		result = reservations_ask(db, RESERVATION_FIND, &(struct fill){.rows = &rows, .limit = INT64_MAX},
 		                          &found);
 	}
 	a->lost = 0;
+	is = order_index_rows(&found);
 	for (size_t i = 0; i < count && result == DB_OK; i++)
-		if (!task_rows_find(open, orders[i].order_id) &&
-		    !fail_is_repeated(task_rows_find(&found, orders[i].order_id), &orders[i], a))
+		if (!order_index_find(&had, orders[i].order_id) &&
+		    !fail_is_repeated(order_index_row(&is, orders[i].order_id), &orders[i], a))
 			task_lost_add(a, orders[i].order_id);
+	order_index_fini(&had);
+	order_index_fini(&is);
 	reservations_free(found.list, found.count);
 	values_fini(&rows);
 	return result;
@@ -496,6 +502,7 @@ enum db_result task_fail(struct db *db, struct catalogue *c, uint64_t task_id, c
                          size_t count, unsigned attempts_max, struct task_answer *a)
 {
 	struct reservation_reader open;
+	struct order_index        reports = order_index_list(orders, count, sizeof(*orders));
 	enum db_result            result;
 	struct retry              retry = conflicts();
 
@@ -503,13 +510,14 @@ enum db_result task_fail(struct db *db, struct catalogue *c, uint64_t task_id, c
 	do {
 		result = task_prepare(db, c, task_id, orders, count, a, &open);
 		if (result == DB_OK && a->task.state == TASK_OPEN)
-			result = open.count > 0 ? fail_write(db, &open, orders, count, attempts_max, a)
+			result = open.count > 0 ? fail_write(db, &open, &reports, NULL, attempts_max, a)
 			                        : nothing_write(db, &a->task);
 		a->lease_lost = task_is_lost(&a->task) || a->task.state == TASK_RETURNED;
 		if (result == DB_OK && a->task.task_id && !a->lease_lost)
 			result = fail_absent(db, c, &open, orders, count, a);
 		reservations_free(open.list, open.count);
 	} while (retry_again(&retry, result));
+	order_index_fini(&reports);
 	if (result != DB_RETRY)
 		counter_add(COUNT_FENCED, a->lease_lost ? 0 : a->lost);
 	return result;
@@ -525,7 +533,7 @@ static enum db_result release_write(struct db *db, const struct reservation_read
 		struct reservation_reader part = {.list = open->list + at, .count = open->count - at};
 
 		part.count = part.count < RELEASE_MAX ? part.count : RELEASE_MAX;
-		result = fail_write(db, &part, report, 0, attempts_max, a);
+		result = fail_write(db, &part, NULL, report, attempts_max, a);
 	}
 	return result;
 }

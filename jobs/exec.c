@@ -13,6 +13,7 @@
 #include "jobs/claim.h"
 #include "jobs/complete.h"
 #include "jobs/exec_output.h"
+#include "jobs/order_index.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -257,10 +258,11 @@ static bool is_anothers(const struct reservation *r, uint64_t of)
  * orders as they are. */
 static void others_give_up(struct exec *x, uint64_t of, const struct reservation_reader *now)
 {
-	struct answers *a = &x->answers;
+	struct answers    *a = &x->answers;
+	struct order_index by_id = order_index_rows(now);
 
 	for (size_t i = 0; i < a->count; i++) {
-		const struct reservation *r = task_rows_find(now, a->orders[i]->order_id);
+		const struct reservation *r = order_index_row(&by_id, a->orders[i]->order_id);
 		bool                      written;
 
 		if (r && r->reservation_id != a->orders[i]->reservation_id)
@@ -275,6 +277,7 @@ static void others_give_up(struct exec *x, uint64_t of, const struct reservation
 			x->lease_lost = true;
 		}
 	}
+	order_index_fini(&by_id);
 }
 
 static enum db_result task_go_on(struct exec *x)

@@ -3,6 +3,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "engine/db/txn.h"
+#include "jobs/order_index.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -126,27 +127,21 @@ enum db_result task_rows(struct db *db, struct catalogue *c, uint64_t task_id, e
 
 /* ---- the orders of a task */
 
-const struct report *task_report(const struct report *orders, size_t count, const char *order_id)
-{
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(orders[i].order_id, order_id) == 0)
-			return &orders[i];
-	return NULL;
-}
-
 void task_lost_add(struct task_answer *a, const char *order_id)
 {
-	a->lost_orders = mem_resize(a->lost_orders, (size_t)(a->lost + 1) * sizeof(a->lost_orders[0]));
+	if ((a->lost & (a->lost - 1)) == 0) /* the room is a power of two */
+		a->lost_orders =
+			mem_resize(a->lost_orders, (size_t)(a->lost ? 2 * a->lost : 1) * sizeof(a->lost_orders[0]));
 	strcpy(a->lost_orders[a->lost++], order_id);
 }
 
-/* Keeps the rows that are named (count 0: all); frees the others. */
-static void rows_keep(struct reservation_reader *in, const struct report *orders, size_t count)
+/* Keeps the rows that are named (`named` is empty: all); frees the others. */
+static void rows_keep(struct reservation_reader *in, const struct order_index *named)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < in->count; i++) {
-		if (count == 0 || task_report(orders, count, in->list[i]->order_id))
+		if (named->count == 0 || order_index_find(named, in->list[i]->order_id))
 			in->list[kept++] = in->list[i];
 		else
 			reservation_free(in->list[i]);
@@ -154,12 +149,17 @@ static void rows_keep(struct reservation_reader *in, const struct report *orders
 	in->count = kept;
 }
 
-const struct reservation *task_rows_find(const struct reservation_reader *in, const char *order_id)
+/* The named orders that are neither open nor done. */
+static void lost_count(const struct report *orders, size_t count, const struct reservation_reader *open,
+                       const struct reservation_reader *done, struct task_answer *a)
 {
-	for (size_t i = 0; i < in->count; i++)
-		if (strcmp(in->list[i]->order_id, order_id) == 0)
-			return in->list[i];
-	return NULL;
+	struct order_index by_id = order_index_rows(open), done_by_id = order_index_rows(done);
+
+	for (size_t i = 0; i < count; i++)
+		if (!order_index_find(&done_by_id, orders[i].order_id) && !order_index_find(&by_id, orders[i].order_id))
+			task_lost_add(a, orders[i].order_id);
+	order_index_fini(&by_id);
+	order_index_fini(&done_by_id);
 }
 
 static void lost_read(void *arg, const struct db_row *row)
@@ -186,6 +186,7 @@ enum db_result task_prepare(struct db *db, struct catalogue *c, uint64_t task_id
                             size_t count, struct task_answer *a, struct reservation_reader *open)
 {
 	struct reservation_reader done = {0};
+	struct order_index        named;
 	enum db_result            result;
 
 	task_answer_fini(a);
@@ -198,13 +199,14 @@ enum db_result task_prepare(struct db *db, struct catalogue *c, uint64_t task_id
 	result = task_rows(db, c, task_id, task_kind_from(a->task.kind), open);
 	if (result == DB_OK)
 		result = task_rows(db, c, task_id, a->task.kind == TASK_SETTLE ? SETTLED : EXPIRED, &done);
-	rows_keep(&done, orders, count);
-	rows_keep(open, orders, count);
+	named = order_index_list(orders, count, sizeof(*orders));
+	rows_keep(&done, &named);
+	rows_keep(open, &named);
+	order_index_fini(&named);
 	a->completed = (int64_t)done.count;
 	a->lease_lost = task_is_lost(&a->task);
-	for (size_t i = 0; result == DB_OK && !a->lease_lost && i < count; i++)
-		if (!task_rows_find(&done, orders[i].order_id) && !task_rows_find(open, orders[i].order_id))
-			task_lost_add(a, orders[i].order_id);
+	if (result == DB_OK && !a->lease_lost)
+		lost_count(orders, count, open, &done, a);
 	if (result == DB_OK && !a->lease_lost && count == 0)
 		result = lost_find(db, c, a);
 	reservations_free(done.list, done.count);

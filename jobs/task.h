@@ -85,10 +85,6 @@ enum db_result task_list(struct db *db, uint64_t low, struct task *list, size_t 
 /* The orders of the task in `state`, sorted by id: the order in which rows are locked. */
 enum db_result task_rows(struct db *db, struct catalogue *c, uint64_t task_id, enum reservation_state state,
                          struct reservation_reader *in) MUST_CHECK;
-/* NULL: no report is on this order. */
-const struct report *task_report(const struct report *orders, size_t count, const char *order_id);
-/* NULL: the list lacks this id. */
-const struct reservation *task_rows_find(const struct reservation_reader *in, const char *order_id);
 /* Reads the task and those of its orders that are named (all with count 0); counts the orders that were completed
  * before, and the lost ones. */
 enum db_result task_prepare(struct db *db, struct catalogue *c, uint64_t task_id, const struct report *orders,
