@@ -213,6 +213,11 @@ WITH want(sku_id, location_id) AS (VALUES {rows})
 SELECT 1 FROM want STRAIGHT_JOIN waiting_line w FORCE INDEX (line)
     ON w.sku_id = want.sku_id AND w.location_id = want.location_id LIMIT 1;
 
+-- piece: touch
+-- More units than a slot may have. A transaction that has touched a slot finds so many there, and none in a slot that
+-- another transaction has made since.
+4611686018427387904
+
 -- piece: guard
 -- What is left of a slot is not negative, or the slot stays as it is. Every row is locked, so absolute values are
 -- right.

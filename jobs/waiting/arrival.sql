@@ -51,12 +51,13 @@ SELECT slot, available FROM stock_slot FORCE INDEX (PRIMARY)
 -- name: slots_raise
 -- With slots_lower: locks and changes every slot of a location. So a reservation there is ordered before or after this
 -- transaction, on whichever node it runs.
-UPDATE stock_slot FORCE INDEX (PRIMARY) SET available = available + 1
+UPDATE stock_slot FORCE INDEX (PRIMARY) SET available = available + {touch}
  WHERE sku_id = {sku} AND location_id = {location};
 
 -- name: slots_lower
-UPDATE stock_slot FORCE INDEX (PRIMARY) SET available = available - 1
- WHERE sku_id = {sku} AND location_id = {location};
+-- A slot that was made since keeps what it has.
+UPDATE stock_slot FORCE INDEX (PRIMARY) SET available = available - {touch}
+ WHERE sku_id = {sku} AND location_id = {location} AND available >= {touch};
 
 -- name: promise_unwaited
 -- Guard, after all slots are locked: no order waits.

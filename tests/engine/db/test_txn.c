@@ -125,3 +125,21 @@ Test(retry, policy)
 		             policies[i].name, tries(policies[i].retry, policies[i].result));
 	cr_expect_gt(tries((struct retry){.results = RETRY_ALL, .until_ms = clock_ms() + 100}, DB_AWAY), 1);
 }
+
+/* slots_raise changes every slot, slots_lower changes them back. A slot that another transaction makes between these
+ * two keeps its units, also if it has none. */
+Test(txn, leaves_slots_alone_that_are_made_meanwhile)
+{
+	struct fill fill = {.sku = 1, .location = 1};
+	struct db  *other = scratch_connection(&s);
+
+	db_begin(s.db);
+	cr_assert_eq(db_ask(s.db, SLOTS_RAISE, &fill, NULL, NULL), DB_OK);
+	cr_assert_eq(db_text(other, "INSERT INTO stock_slot VALUES (1, 1, 1, 3, 0), (1, 1, 2, 0, 4)", NULL, NULL), DB_OK);
+	cr_assert_eq(db_ask(s.db, SLOTS_LOWER, &fill, NULL, NULL), DB_OK, "%s", db_error(s.db));
+	cr_assert_eq(db_end(s.db, true), DB_OK);
+	cr_expect_eq(scratch_number(s.db, "SELECT SUM(available) FROM stock_slot WHERE sku_id = 1"), 13);
+	cr_expect_eq(scratch_number(s.db, "SELECT available FROM stock_slot WHERE sku_id = 1 AND slot = 0"), 10);
+	cr_expect_eq(scratch_number(s.db, "SELECT SUM(reserved) FROM stock_slot WHERE sku_id = 1"), 9);
+	db_free(other);
+}
