@@ -10,8 +10,9 @@ void *mem_resize(void *old, size_t size); /* like realloc; never NULL */
 char *mem_copy(const char *text);         /* like strdup; NULL for NULL alone */
 /* For a library that says it got no memory, of unknown size: the line (event=no_memory) and the end. */
 _Noreturn void mem_end(void);
-/* For a process that runs for long, before its first thread: blocks of a MiB and more come from the kernel and go back
- * to it one by one. Otherwise the allocator keeps what large requests have left, and it grows beyond what is in use. */
+/* For a process that runs for long, before its first thread: blocks of 256 KiB and more come from the kernel and go
+ * back to it one by one. Otherwise the allocator keeps what large requests have left, and it grows beyond what is in
+ * use. */
 void mem_return_large(void);
 /* Makes room for one more element of `size` in a list of `count` with room for *max. */
 void *mem_reach(void *list, size_t count, size_t *max, size_t size);
