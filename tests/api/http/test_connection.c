@@ -381,8 +381,8 @@ Test(connection, more_bytes_than_there_is_room)
 	flow_end();
 }
 
-/* The memory that is taken counts, and the rest of a round of clients goes back: four times 480 MiB are on their way, 64
- * may be there. */
+/* The memory that is taken counts, and the rest of a round of clients goes back: four times 480 MiB are on their way,
+ * 64 may be there. */
 Test(connection, memory_counts_not_length)
 {
 	enum { CLIENTS = 60, PIECE = 64 << 10, BODY = 8 << 20, GROWTH_MAX = 80 * MIB_KIB, IDLE_ROUNDS = 50 };

@@ -135,7 +135,8 @@ Test(txn, leaves_slots_alone_that_are_made_meanwhile)
 
 	db_begin(s.db);
 	cr_assert_eq(db_ask(s.db, SLOTS_RAISE, &fill, NULL, NULL), DB_OK);
-	cr_assert_eq(db_text(other, "INSERT INTO stock_slot VALUES (1, 1, 1, 3, 0), (1, 1, 2, 0, 4)", NULL, NULL), DB_OK);
+	cr_assert_eq(db_text(other, "INSERT INTO stock_slot VALUES (1, 1, 1, 3, 0), (1, 1, 2, 0, 4)", NULL, NULL),
+	             DB_OK);
 	cr_assert_eq(db_ask(s.db, SLOTS_LOWER, &fill, NULL, NULL), DB_OK, "%s", db_error(s.db));
 	cr_assert_eq(db_end(s.db, true), DB_OK);
 	cr_expect_eq(scratch_number(s.db, "SELECT SUM(available) FROM stock_slot WHERE sku_id = 1"), 13);

@@ -423,8 +423,8 @@ Test(arrival, sells_nothing_while_somebody_waits)
 {
 	static const char *const steps[] = {"reserve R2 A@po=2 confirm=true -> 201", NULL};
 
-	arrival_between(CONFIRMED, "available = available + 4611686018427387904", "arrival M1 A@po>main=6", steps, "1x 201 kind=arrival",
-	                "lines[0].filled=5 lines[0].for_sale=1", "R1,R2");
+	arrival_between(CONFIRMED, "available = available + 4611686018427387904", "arrival M1 A@po>main=6", steps,
+	                "1x 201 kind=arrival", "lines[0].filled=5 lines[0].for_sale=1", "R1,R2");
 }
 
 /* The arrival is booked; its answer waits for the hand-out, but not for a connection from which nothing comes. */
