@@ -227,6 +227,19 @@ void op_renew(struct op *op)
 	atomic_store(&op->stage, 0);
 }
 
+void op_ids(struct op *op, size_t max)
+{
+	assert(op->kind == OP_FIND);
+	op->query->page.ids = op_room(op, max * sizeof(*op->query->page.ids));
+}
+
+void op_ids_add(struct op *op, const char *id, size_t len)
+{
+	struct page *page = &op->query->page;
+
+	page->ids[page->ids_count++] = op_text(op, id, len);
+}
+
 void op_choices(struct op *op, size_t max)
 {
 	op->choices = op_room(op, max * sizeof(struct choice));

@@ -55,14 +55,14 @@ struct reserve { /* OP_RESERVE; OP_AMEND */
 
 /* More of a line of a count. */
 struct counted {
-	int64_t  expected;   /* units; -1: none were given */
-	int64_t  as_of;      /* ms; 0: now */
-	unsigned sent;       /* the place of the line in the request */
-	bool     ahead;      /* the lane's: as_of is a time that may not be */
-	int64_t  arriving;   /* the lane's: units that have arrived there and are not handed out yet; of a promise fewer
-	                        than 0: they have arrived elsewhere */
-	int64_t  since;      /* the lane's: units that movements behind as_of have added on balance */
-	int64_t  counted_at; /* the lane's: the time of the last count, as it is later than as_of; otherwise 0 */
+	int64_t  expected;  /* units; -1: none were given */
+	int64_t  as_of;     /* ms; 0: now */
+	unsigned sent;      /* the place of the line in the request */
+	bool     ahead;     /* the lane's: as_of is a time that may not be */
+	int64_t  arriving;  /* the lane's: units that have arrived there and are not handed out yet; of a promise fewer
+	                       than 0: they have arrived elsewhere */
+	int64_t since;      /* the lane's: units that movements behind as_of have added on balance */
+	int64_t counted_at; /* the lane's: the time of the last count, as it is later than as_of; otherwise 0 */
 };
 
 /* More of a line that takes promised units, too, where too little is left. */
@@ -94,7 +94,7 @@ struct losses {
 };
 
 enum { PARTS_MAX = 100 }; /* parts_count has a byte */
-struct move { /* OP_MOVE; of OP_GET_MOVEMENT the answer */
+struct move {             /* OP_MOVE; of OP_GET_MOVEMENT the answer */
 	enum movement_kind kind : 8;
 	bool               over_limit; /* the lane's: a total would pass 9e15, seen before new skus were made */
 	bool               known_only; /* it makes no sku and no location */
@@ -145,6 +145,10 @@ struct kin {                                 /* OP_GET: what its reservation has
 	char (*parts)[ID_MAX + 1]; /* .. and those that are there, the first KIN_MAX; owned */
 };
 
+enum { CHOICE_MAX = 16, PLACES_MAX = CHOICE_MAX }; /* locations of a line that names several; of an OP_STOCK */
+/* Lines of orders, or rows of skus at locations, that one answer of OP_FIND or OP_STOCK has at most. */
+enum { ANSWER_ROWS_MAX = 20000 };
+
 /* A list: its filter and its cursor. A cursor is opaque text that the list makes. */
 struct page {
 	enum reservation_state state;    /* a reservation list: the state to show; 0: all (list.h) */
@@ -155,6 +159,10 @@ struct page {
 	const char            *barcode;  /* .. that have it .. */
 	bool                   low;      /* .. and are low or out */
 	bool                   detailed; /* of skus: their details, too */
+	const char           **ids;      /* OP_FIND: the orders, op_ids */
+	size_t                 ids_count;
+	const char            *places[PLACES_MAX]; /* OP_STOCK: the locations; none: all .. */
+	size_t                 places_count;
 	unsigned               limit;
 	char cursor[2 * SKU_MAX + 16]; /* empty: from the beginning; in the answer: the cursor of the next page, empty
 	                                  if there is none */
@@ -167,9 +175,9 @@ struct low {
 	int64_t                available;
 };
 
-struct query { /* OP_TOTALS and the lists; the query owns its findings */
+struct query { /* OP_FIND, OP_TOTALS, OP_STOCK and the lists; the query owns its findings */
 	struct page          page;
-	struct reservation **reservations;
+	struct reservation **reservations; /* of OP_FIND one for each id; NULL: there is none */
 	struct movement    **movements;
 	size_t               items;     /* number of found items */
 	struct total        *totals;    /* totals of the lines' skus, line after line. OP_LIST_SKUS makes the lines */
@@ -238,7 +246,6 @@ struct follow {                        /* OP_FOLLOW: events behind a place of th
 
 /* A line of a reservation that names several locations. Each of them is also a line of the op, with the units that
  * plain lines ask for there: 0 where there are none. */
-enum { CHOICE_MAX = 16 };
 struct choice {
 	const char *sku_code;                  /* text of the op */
 	const char *location_code[CHOICE_MAX]; /* text of the op, in the order in which units are looked for */
@@ -364,6 +371,9 @@ void losses_forget(struct losses *losses);
 void op_unread(struct op *op);
 /* The operation came back refused, and is started again. */
 void op_renew(struct op *op);
+/* Room for so many ids of an OP_FIND, of text_size: sizeof(char *) each. Before the first text. Then each. */
+void op_ids(struct op *op, size_t max);
+void op_ids_add(struct op *op, const char *id, size_t len);
 /* Room for so many choices, of text_size: sizeof(struct choice) each. Before the first text. */
 void op_choices(struct op *op, size_t max);
 /* Adds a choice and, with op_choice_add, its locations, each of which takes one of lines_max. */

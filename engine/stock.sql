@@ -67,6 +67,14 @@ t.sku_id, t.location_id, t.available, t.reserved, {location_says}, o.expected_at
          GROUP BY s.sku_id, s.location_id) t
   LEFT JOIN location o FORCE INDEX (PRIMARY) ON o.location_id = t.location_id
 
+-- piece: total_rows_there
+-- The same of the locations {places} (their numbers, with commas; NULL: all), {limit} rows at most.
+  FROM (SELECT s.sku_id, s.location_id, SUM(s.available) AS available, SUM(s.reserved) AS reserved
+          FROM stock_slot s FORCE INDEX (PRIMARY)
+         WHERE s.sku_id IN ({list}) AND ({places} IS NULL OR FIND_IN_SET(s.location_id, {places}))
+         GROUP BY s.sku_id, s.location_id LIMIT {limit}) t
+  LEFT JOIN location o FORCE INDEX (PRIMARY) ON o.location_id = t.location_id
+
 -- name: stock_totals
 -- The totals of the skus {list}, by location.
 SELECT {total_columns} {total_rows};
@@ -99,6 +107,9 @@ UNION ALL
 -- name: stock_totals_detailed
 -- Both in one trip.
 SELECT {total_columns} {total_rows} UNION ALL {details};
+
+-- name: stock_totals_there
+SELECT {total_columns} {total_rows_there} UNION ALL {details};
 
 -- name: stock_every_slot
 -- Every slot of the skus {list}, locked; gaps are locked too when the transaction reads repeatably.

@@ -5,6 +5,7 @@
 #include "api/stock/losses_call.h"
 #include "api/stock/sales_call.h"
 #include "api/stock/sku_details_call.h"
+#include "api/stock/sku_json.h"
 #include "api/calls/page.h"
 #include "api/request.h"
 #include "engine/base/clock.h"
@@ -392,69 +393,13 @@ void get_movement(struct request *r)
 
 /* ---- totals */
 
-static int total_order(const void *a, const void *b)
-{
-	return strcmp(((const struct total *)a)->location->code, ((const struct total *)b)->location->code);
-}
-
-static void limit_write(struct json_writer *w, int64_t per_customer)
-{
-	if (per_customer > 0)
-		json_put_int(w, "per_customer", per_customer);
-}
-
-/* A sku, its limit, its units by location, and its details. */
-struct sku_answer {
-	const struct sku         *sku;
-	struct total             *totals;
-	size_t                    count;
-	const struct sku_details *details; /* NULL: they were not asked for */
-};
-
-static void total_write(struct json_writer *w, const struct sku *sku, const struct total *t)
-{
-	bool stopped = t->available > 0 && total_is_stopped(sku, t);
-
-	json_open_object(w, NULL);
-	json_put_string(w, "location", t->location->code);
-	json_put_string(w, "kind", location_kind_name(location_kind(t->location)));
-	json_put_int(w, "available", stopped ? 0 : t->available);
-	json_put_int(w, "reserved", t->reserved);
-	json_put_int(w, "on_hand", location_in_house(t->location) ? t->available + t->reserved : 0);
-	if (stopped)
-		json_put_int(w, "stopped", t->available);
-	if (location_stopped(t->location))
-		json_put_bool(w, "for_sale", false);
-	if (t->location->expected_at > 0)
-		json_put_time(w, "expected_at", t->location->expected_at);
-	json_close_object(w);
-}
-
-static void sku_write(struct json_writer *w, void *arg)
-{
-	const struct sku_answer *a = arg;
-	struct sum               sum = sum_within(a->sku, a->totals, a->count, NULL);
-
-	json_put_string(w, "sku", sku_code(a->sku));
-	sum_write(w, &sum);
-	json_open_array(w, "locations");
-	for (size_t i = 0; i < a->count; i++)
-		total_write(w, a->sku, &a->totals[i]);
-	json_close_array(w);
-	limit_write(w, sku_per_customer(a->sku));
-	if (a->details)
-		sku_details_write(w, a->details, sku_id(a->sku), true);
-}
-
 static void reply_sku(struct request *r, struct sku_answer *a, int64_t age_ms)
 {
 	char age[24];
 
-	if (a->count > 1)
-		qsort(a->totals, a->count, sizeof(*a->totals), total_order);
 	snprintf(age, sizeof(age), "%lld", (long long)age_ms);
 	reply_header(r, "Age-Ms", age);
-	reply_object(r, 200, sku_write, a);
+	reply_object(r, 200, sku_answer_write, a);
 }
 
 static void sku_answer_request(struct request *r)
@@ -525,7 +470,7 @@ static void total_there_write(struct json_writer *w, const struct sku *sku, cons
 	json_open_array(w, "locations");
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(totals[i].location->code, location) == 0)
-			total_write(w, sku, &totals[i]);
+			sku_total_write(w, sku, &totals[i]);
 	json_close_array(w);
 }
 
@@ -616,7 +561,7 @@ static void put_write(struct json_writer *w, void *arg)
 	const struct sku_put *put = arg;
 
 	json_put_string(w, "sku", put->sku);
-	limit_write(w, put->per_customer);
+	sku_limit_write(w, put->per_customer);
 	if (sku_details_stopped(&put->details, put->sku_id))
 		json_put_bool(w, "for_sale", false);
 	sku_details_write(w, &put->details, put->sku_id, false);
@@ -674,7 +619,7 @@ static void customer_write(struct json_writer *w, void *arg)
 
 	json_put_string(w, "sku", op->lines[0].sku_code);
 	json_put_string(w, "customer", op->id);
-	limit_write(w, op->has.per_customer);
+	sku_limit_write(w, op->has.per_customer);
 	json_put_int(w, "has", op->has.units);
 }
 

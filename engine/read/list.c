@@ -41,6 +41,58 @@ enum db_result list_found(struct db *db, struct catalogue *c, struct op **ops, s
 	return result == DB_OK ? kin_look(db, ops, count) : result;
 }
 
+static int id_order(const void *a, const void *b)
+{
+	return strcmp((*(struct reservation *const *)a)->order_id, (*(struct reservation *const *)b)->order_id);
+}
+
+static int id_compare(const void *id, const void *r)
+{
+	return strcmp(id, (*(struct reservation *const *)r)->order_id);
+}
+
+/* Gives each id of the op its order. False: the answer would have too many lines. */
+static bool orders_give(struct op *op, struct reservation_reader *in)
+{
+	struct query *q = op->query;
+	size_t        lines = 0;
+
+	if (in->count > 1)
+		qsort(in->list, in->count, sizeof(in->list[0]), id_order);
+	q->reservations = mem_alloc(q->page.ids_count * sizeof(*q->reservations));
+	for (q->items = 0; q->items < q->page.ids_count && lines <= ANSWER_ROWS_MAX; q->items++) {
+		struct reservation **found = in->count == 0 ? NULL
+		                                            : bsearch(q->page.ids[q->items], in->list, in->count,
+		                                                      sizeof(in->list[0]), id_compare);
+
+		if (!found)
+			continue;
+		lines += (*found)->lines_count;
+		q->reservations[q->items] = reservation_copy(*found);
+	}
+	return lines <= ANSWER_ROWS_MAX;
+}
+
+/* The limit has room for a row of each order without lines, so a read that is cut has too many lines. */
+enum db_result list_orders(struct db *db, struct catalogue *c, struct op *op)
+{
+	struct reservation_reader in = {.catalogue = c};
+	struct values             ids = {0};
+	struct fill    fill = {.rows = &ids, .limit = ANSWER_ROWS_MAX + 1 + (int64_t)op->query->page.ids_count};
+	enum db_result result;
+
+	for (size_t i = 0; i < op->query->page.ids_count; i++)
+		values_row(&ids, V_TEXT(op->query->page.ids[i]));
+	result = reservations_ask(db, RESERVATION_FIND, &fill, &in);
+	if (result == DB_OK)
+		result = ended_look(db, &in);
+	if (result == DB_OK)
+		op->outcome = orders_give(op, &in) ? OUTCOME_OK : ANSWER_TOO_LARGE;
+	reservations_free(in.list, in.count);
+	values_fini(&ids);
+	return result;
+}
+
 /* ---- movements */
 
 enum db_result list_movement(struct db *db, struct catalogue *c, struct op *op)

@@ -49,9 +49,11 @@ static const struct {
 	enum db_result (*one)(struct db *db, struct catalogue *c, struct op *op);
 } answers[] = {
 	{OP_GET, list_found, NULL},
+	{OP_FIND, NULL, list_orders},
 	{OP_GET_MOVEMENT, NULL, list_movement},
 	{OP_GET_CUSTOMER, NULL, totals_of_customer},
 	{OP_TOTALS, totals_answer, NULL},
+	{OP_STOCK, NULL, totals_by_place},
 	{OP_LIST_SKUS, NULL, totals_page},
 	{OP_LIST_MOVEMENTS, NULL, list_movements},
 	{OP_LIST_RESERVATIONS, NULL, list_reservations},

@@ -23,6 +23,8 @@ struct totals_reader {
 	struct catalogue   *catalogue;
 	struct sku_details *details;  /* .. */
 	bool                detailed; /* .. all of them; false: stops alone */
+	bool                by_place; /* of STOCK_TOTALS_THERE: .. */
+	const char         *places;   /* .. the numbers of the locations; NULL: all */
 	struct total_row   *list;
 	size_t              count, max;
 	bool lacks; /* a row names a location that the catalogue lacks, or of which it knows something else */
@@ -136,8 +138,11 @@ static enum db_result totals_ask(struct db *db, const struct values *ids, struct
 {
 	in->count = 0;
 	sku_details_reset(in->details);
-	return db_ask(db, in->detailed ? STOCK_TOTALS_DETAILED : STOCK_TOTALS_TOLD, &(struct fill){.rows = ids},
-	              total_read, in);
+	return db_ask(db,
+	              in->by_place   ? STOCK_TOTALS_THERE
+	              : in->detailed ? STOCK_TOTALS_DETAILED
+	                             : STOCK_TOTALS_TOLD,
+	              &(struct fill){.rows = ids, .places = in->places, .limit = ANSWER_ROWS_MAX + 1}, total_read, in);
 }
 
 /* Memory learns at once of stops that a read has seen, and of those that have ended: answers tell what memory knows. */
@@ -204,6 +209,114 @@ enum db_result totals_answer(struct db *db, struct catalogue *c, struct op **ops
 	for (size_t i = 0; result == DB_OK && i < count; i++)
 		totals_give(c, ops[i], &details);
 	sku_details_fini(&details);
+	values_fini(&ids);
+	return result;
+}
+
+/* ---- many skus, by place */
+
+/* The numbers of the op's places, with commas. Locations that do not exist are left out; *any: some exist. */
+static enum db_result places_find(struct db *db, struct catalogue *c, const struct page *page, struct text *places,
+                                  bool *any)
+{
+	enum db_result result = DB_OK;
+
+	*any = page->places_count == 0;
+	for (size_t i = 0; i < page->places_count; i++) {
+		const struct location *at = catalogue_location(c, page->places[i]);
+
+		if (!at && result == DB_OK)
+			result = past_locations(db, c);
+		at = catalogue_location(c, page->places[i]);
+		if (!at)
+			continue;
+		text_format(places, "%s%u", *any ? "," : "", at->location_id);
+		*any = true;
+	}
+	return result;
+}
+
+/* The rows of one sku are a range of those that were read, which are sorted. */
+static size_t total_rows_of(const struct totals_reader *in, uint32_t sku_id, const struct total_row **first)
+{
+	size_t from = 0, to = in->count, count = 0;
+
+	while (from < to) {
+		size_t middle = (from + to) / 2;
+
+		if (in->list[middle].sku_id < sku_id)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	*first = in->list + from;
+	while (from + count < in->count && in->list[from + count].sku_id == sku_id)
+		count++;
+	return count;
+}
+
+/* Gives each line of the op its rows. False: these are too many. */
+static bool rows_give(struct totals_reader *in, struct op *op)
+{
+	struct query *q = op->query;
+	size_t        used = 0, max = in->count + 1;
+
+	q->totals = mem_alloc(max * sizeof(*q->totals));
+	q->totals_of = mem_alloc(op->lines_count * sizeof(*q->totals_of));
+	for (size_t i = 0; i < op->lines_count; i++) {
+		const struct total_row *rows = NULL;
+		size_t                  count;
+
+		op->lines[i].sku = catalogue_sku(in->catalogue, op->lines[i].sku_code);
+		count = op->lines[i].sku && in->count > 0 ? total_rows_of(in, sku_id(op->lines[i].sku), &rows) : 0;
+		if (used + count > ANSWER_ROWS_MAX)
+			return false;
+		while (used + count > max)
+			q->totals = mem_resize(q->totals, (max *= 2) * sizeof(*q->totals));
+		for (size_t k = 0; k < count; k++)
+			q->totals[used++] = rows[k].total;
+		q->totals_of[i] = count;
+	}
+	return true;
+}
+
+enum db_result totals_by_place(struct db *db, struct catalogue *c, struct op *op)
+{
+	struct query        *q = op->query;
+	struct totals_reader in = {.catalogue = c, .details = &q->details, .by_place = true};
+	struct values        ids = {0};
+	struct text          places = {0};
+	unsigned             past = catalogue_past(c);
+	bool                 any = true;
+	enum db_result       result = skus_find(db, c, &op, 1);
+
+	q->page.detailed = true;
+	for (size_t i = 0; i < op->lines_count; i++) {
+		struct sku *sku = catalogue_sku(c, op->lines[i].sku_code);
+
+		if (sku)
+			values_row(&ids, V_INT(sku_id(sku)));
+	}
+	if (result == DB_OK)
+		result = places_find(db, c, &q->page, &places, &any);
+	in.places = any ? places.data : "";
+	if (result == DB_OK && ids.count > 0)
+		result = totals_ask(db, &ids, &in);
+	if (in.lacks && result == DB_OK)
+		result = past_locations(db, c);
+	if (in.lacks && result == DB_OK)
+		result = totals_ask(db, &ids, &in);
+	sku_details_sort(&q->details);
+	if (result == DB_OK)
+		result = stops_learn(db, c, &ids, &q->details);
+	if (result == DB_OK && past != catalogue_past(c))
+		result = DB_RETRY;
+	if (in.count > 1)
+		qsort(in.list, in.count, sizeof(in.list[0]), total_order);
+	if (result == DB_OK)
+		op->outcome = rows_give(&in, op) ? OUTCOME_OK : ANSWER_TOO_LARGE;
+	free(in.list);
+	text_fini(&places);
 	values_fini(&ids);
 	return result;
 }

@@ -563,6 +563,7 @@ class Contract:
         holders = next(o for o in self.document.operations if o.name == 'listReservations')
         self.call(holders, 'of no sku', self.request(holders, query=[('sku', 'nothing')]), self.is_one_of(404))
         self.make('putJob', {'paused': False}, 404, {'job': 'nothing'})
+        self.bulk()
         self.atomic()
 
     def atomic(self):
@@ -573,6 +574,19 @@ class Contract:
             self.make('postReservationBatch', {'atomic': True, 'reservations': items}, status)
             for name in ('confirmReservations', 'releaseReservations', 'settleReservations'):
                 self.make(name, {'atomic': True, 'order_ids': ids}, status)
+
+    def bulk(self):
+        """Reads of much at once: 21 times an order of 1,000 lines, and 1,000 times a sku at 21 locations."""
+        skus, places = [f'B{i}' for i in range(1000)], [f'P{i}' for i in range(21)]
+        self.make('postMovement', {'movement_id': 'M1', 'kind': 'receipt',
+                                   'lines': [{'sku': sku, 'qty': 1} for sku in skus]}, 201)
+        self.make('postReservation', {'order_id': 'R01', 'lines': [{'sku': sku, 'qty': 1} for sku in skus]}, 201)
+        self.make('postMovement', {'movement_id': 'M2', 'kind': 'receipt',
+                                   'lines': [{'sku': 'B0', 'location': place, 'qty': 1} for place in places]}, 201)
+        for count, status in ((20, 200), (21, 422)):
+            self.make('findReservations', {'order_ids': ['R01'] * count}, status)
+        for count, status in ((900, 200), (1000, 422)):
+            self.make('postStock', {'skus': ['B0'] * count}, status)
 
     def make(self, name, body, status, path=None):
         operation = next(o for o in self.document.operations if o.name == name)

@@ -384,6 +384,7 @@ static const struct {
 	{"GET", "/v1/skus?limit=100", ""},
 	{"GET", "/v1/skus/A", ""},
 	{"POST", "/v1/availability", "{\"skus\":[\"A\",\"B\"]}"},
+	{"POST", "/v1/stock", "{\"skus\":[\"A\",\"B\"],\"locations\":[\"main\"]}"},
 	{"GET", "/v1/skus/A/movements", ""},
 	{"GET", "/v1/movements/M", ""},
 	{"GET", "/v1/events?limit=100", ""},

@@ -40,6 +40,7 @@ static const struct plan {
 	{STOCK_WAITED, "(1,3),(2,3)", NO_SORT},
 	{STOCK_TOTALS, "1,2,3", NO_SORT},
 	{STOCK_TOTALS_TOLD, "1,2,3", NO_SORT},
+	{STOCK_TOTALS_THERE, "1,2,3", NO_SORT},
 	{WAITING_LIST, "", NO_SORT},
 	{PULL_AHEAD, "", NO_SORT},
 	{PULL_FIND, "(1,3),(2,3)", NO_SORT},
