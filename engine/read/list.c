@@ -74,7 +74,7 @@ static bool orders_give(struct op *op, struct reservation_reader *in)
 }
 
 /* The limit has room for a row of each order without lines, so a read that is cut has too many lines. */
-enum db_result list_orders(struct db *db, struct catalogue *c, struct op *op)
+enum db_result list_by_ids(struct db *db, struct catalogue *c, struct op *op)
 {
 	struct reservation_reader in = {.catalogue = c};
 	struct values             ids = {0};

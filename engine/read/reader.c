@@ -49,7 +49,7 @@ static const struct {
 	enum db_result (*one)(struct db *db, struct catalogue *c, struct op *op);
 } answers[] = {
 	{OP_GET, list_found, NULL},
-	{OP_FIND, NULL, list_orders},
+	{OP_FIND, NULL, list_by_ids},
 	{OP_GET_MOVEMENT, NULL, list_movement},
 	{OP_GET_CUSTOMER, NULL, totals_of_customer},
 	{OP_TOTALS, totals_answer, NULL},

@@ -145,6 +145,32 @@ static enum db_result list_orders(struct asker *a)
 	return list_of(a, OP_LIST_RESERVATIONS, list_reservations);
 }
 
+/* Of two ids. */
+static enum db_result find(struct asker *a)
+{
+	struct op     *op = op_new(OP_FIND, 0, 2 * (sizeof(char *) + 3));
+	enum db_result result;
+
+	op_ids(op, 2);
+	op_ids_add(op, "R1", 2);
+	op_ids_add(op, "R2", 2);
+	result = list_by_ids(a->db, a->c, op);
+	op_told(a, op);
+	return result;
+}
+
+static enum db_result stock(struct asker *a)
+{
+	struct op *op = op_of(OP_STOCK);
+
+	op->query->page.places[0] = "main";
+	op->query->page.places_count = how >> 3 & 1;
+	enum db_result result = totals_by_place(a->db, a->c, op);
+
+	op_told(a, op);
+	return result;
+}
+
 static enum db_result list_moves(struct asker *a)
 {
 	return list_of(a, OP_LIST_MOVEMENTS, list_movements);
@@ -550,7 +576,7 @@ static enum db_result (*const askers[])(struct asker *a) = {
 	get,     get_movement, get_customer, totals,    list_skus, list_orders, list_moves, census,    keys,
 	limits,  claim,        task_lists,   task_ends, reap,      buried,      jobs,       locations, queue_page,
 	handout, loss,         arrival,      pull,      watch,     pauses,      levels,     threshold, feed,
-	touched, walk,         keeping,      webhooks,  server,    past,        writer,
+	touched, walk,         keeping,      webhooks,  server,    past,        writer,     find,      stock,
 };
 
 /* ---- one input */
