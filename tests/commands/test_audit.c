@@ -1,6 +1,7 @@
 /* test_audit.c - the command audit: every invariant of schema/invariants.sql is broken by hand and named; a whole
  * database passes. */
 #include "tests/lang/flow.h"
+#include "tests/kit/drill.h"
 #include "tests/kit/proxy.h"
 
 #include <stdio.h>
@@ -515,7 +516,7 @@ static void sql_run(const char *statements)
 		sql_run(end + 2);
 }
 
-Test(audit, names_what_is_broken)
+Test(audit, names_what_is_broken, DRILL)
 {
 	database_begin();
 	sql_run("SET SESSION check_constraint_checks = 0");

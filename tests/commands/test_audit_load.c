@@ -1,8 +1,9 @@
 /* test_audit_load.c - the audit beside a service, workers and commands that change what it reads. */
 #include "tests/lang/flow.h"
+#include "tests/kit/drill.h"
 
 /* Operations in flight raise no false alarm. */
-Test(audit, under_load)
+Test(audit, under_load, DRILL)
 {
 	struct race *race;
 

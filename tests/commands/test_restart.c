@@ -402,7 +402,7 @@ Test(restart, full_data_folder)
 }
 
 /* The redo log has its full size from the start: a full disk does not matter to it. */
-Test(restart, full_redo_log)
+Test(restart, full_redo_log, DRILL)
 {
 	struct server     server;
 	char              folder[120], command[300];

@@ -1,6 +1,7 @@
 /* test_console.c - the console: its files as the service answers them; the page itself in a real browser
  * (tests/console/console.py), where one is installed. */
 #include "tests/lang/flow.h"
+#include "tests/kit/drill.h"
 #include "tests/kit/http.h"
 #include "tests/kit/program.h"
 #include "tests/kit/scratch.h"
@@ -45,7 +46,7 @@ Test(console, without_a_key)
 }
 
 /* The quick part of it; `make check-long` runs all. */
-Test(console, browser, .timeout = BROWSER_TIMEOUT_S)
+Test(console, browser, DRILL, .timeout = BROWSER_TIMEOUT_S)
 {
 	const char *program = getenv(PROGRAM_BIN);
 	struct text said = {0};

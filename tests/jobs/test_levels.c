@@ -2,6 +2,7 @@
  * in. It also tells every change of stock while a service wants that. */
 #include "engine/base/memory.h"
 #include "jobs/levels/level.h"
+#include "tests/kit/drill.h"
 #include "tests/kit/events.h"
 #include "tests/lang/flow.h"
 #include "tests/lang/steps.h"
@@ -189,7 +190,7 @@ Test(levels, only_what_was_touched)
 }
 
 /* A sku that many clients want at once is told once, and the last event is right. */
-Test(levels, under_load)
+Test(levels, under_load, DRILL)
 {
 	flow("second",
 	     LEVELS_WATCHED,

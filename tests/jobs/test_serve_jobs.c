@@ -1,5 +1,6 @@
 /* test_serve_jobs.c - the jobs inside `serve`: they run beside the calls, and end with the service. */
 #include "engine/base/clock.h"
+#include "tests/kit/drill.h"
 #include "tests/lang/flow.h"
 #include "tests/lang/steps.h"
 
@@ -33,7 +34,7 @@ Test(serve_jobs, expire_behind_a_backlog)
 }
 
 /* Expiry has workers of its own: holds end while a hundred thousand confirmed orders wait for theirs. */
-Test(serve_jobs, expire_while_many_wait_for_settlement)
+Test(serve_jobs, expire_while_many_wait_for_settlement, DRILL)
 {
 	enum { MANY = 100000 };
 

@@ -2,6 +2,7 @@
  */
 #include "tests/lang/flow.h"
 #include "tests/lang/steps.h"
+#include "tests/kit/drill.h"
 
 #include <stdio.h>
 
@@ -174,7 +175,7 @@ Test(settlement, of_a_locked_slot)
 
 /* More slots than one statement should name: 80 orders of 800 lines, no two of them of one slot. Large numbers make
  * long rows. */
-Test(settlement, of_very_many_slots)
+Test(settlement, of_very_many_slots, DRILL)
 {
 	flow("receipt  A +1                -> 201",
 	     "sql INSERT INTO sku (sku_id, code, created_at) SELECT 4000000000 + seq, CONCAT('S', seq),"
@@ -197,7 +198,7 @@ Test(settlement, of_very_many_slots)
 }
 
 /* The order cannot be divided, and is settled all the same. */
-Test(settlement, of_one_order_in_very_many_slots)
+Test(settlement, of_one_order_in_very_many_slots, DRILL)
 {
 	flow("receipt  A +1                -> 201",
 	     "sql INSERT INTO sku (sku_id, code, created_at) SELECT 4000000000 + seq, CONCAT('S', seq),"

@@ -656,7 +656,7 @@ static void model_run(const char *first, const char *second, int steps, uint64_t
 	free(run.model);
 }
 
-Test(model, one_process)
+Test(model, one_process, DRILL)
 {
 	model_run("--lanes 2", NULL, STEPS, 0);
 }
@@ -673,7 +673,7 @@ Test(model, swept_meanwhile)
 	model_run("--lanes 2 --jobs=expire", "--lanes 1 --slot 7", STEPS / 3, 0);
 }
 
-Test(model, lines)
+Test(model, lines, DRILL)
 {
 	model_run("--lanes 2", "--lanes 2 --slot 4", STEPS_OF_LINES, 1);
 }

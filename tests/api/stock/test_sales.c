@@ -1,6 +1,7 @@
 /* test_sales.c - stops of sales: of skus and at locations. Which orders are refused, what goes on, how answers and
  * events tell it, and that another process knows of a stop from the moment of its answer on. */
 #include "engine/base/clock.h"
+#include "tests/kit/drill.h"
 #include "tests/lang/steps.h"
 #include "tests/lang/trap.h"
 
@@ -460,7 +461,7 @@ Test(sales, of_an_idle_process)
 }
 
 /* Orders of two processes race with stops: behind the answer to a stop no order of the sku has come. */
-Test(sales, beside_orders)
+Test(sales, beside_orders, DRILL)
 {
 	static const char orders[] = "SELECT COUNT(*) FROM reservation_line JOIN sku USING (sku_id) WHERE code = 'A'";
 	struct race      *race;

@@ -259,7 +259,7 @@ static void service_lives(const char *begins, size_t count, bool to_lanes)
 	proxy_close(proxy);
 }
 
-Test(other_answers, end_no_service)
+Test(other_answers, end_no_service, DRILL)
 {
 	service_lives("SELECT", LENGTH(rows), false);
 }

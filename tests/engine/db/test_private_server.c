@@ -2,6 +2,7 @@
  * afterwards no reservation that was acknowledged is missing and none is there twice. */
 #include "engine/base/clock.h"
 #include "tests/lang/flow.h"
+#include "tests/kit/drill.h"
 #include "tests/kit/program.h"
 #include "tests/kit/scratch.h"
 #include "tests/kit/patience.h"
@@ -148,7 +149,7 @@ static void killed_under_load(const char *name, int kills, useconds_t after_us)
 }
 
 /* The server is killed at any time. The kill at a COMMIT is in answer_is_lost_after_the_commit and in tests/fault. */
-Test(private_server, server_is_killed_under_load)
+Test(private_server, server_is_killed_under_load, DRILL)
 {
 	char audit[400];
 

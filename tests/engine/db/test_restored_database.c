@@ -3,6 +3,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/ids.h"
 #include "engine/catalogue.h"
+#include "tests/kit/drill.h"
 #include "tests/lang/flow.h"
 #include "tests/lang/steps.h"
 
@@ -161,7 +162,7 @@ Test(restored_database, ids_of_an_old_clock)
 
 /* Lanes that find their writers taken forget all names, time and again, while others look for theirs: no call is told
  * that a known sku is unknown. */
-Test(restored_database, names_are_forgotten_in_the_midst)
+Test(restored_database, names_are_forgotten_in_the_midst, DRILL)
 {
 	struct text  calls = {0};
 	struct race *race;

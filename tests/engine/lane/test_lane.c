@@ -1,6 +1,7 @@
 /* test_lane.c - a lane in trouble: its statements are interrupted, its connection breaks at the worst time, its row is
  * changed or removed by another program. Each answer stays true, and a repeat finds it. */
 #include "engine/base/clock.h"
+#include "tests/kit/drill.h"
 #include "tests/kit/patience.h"
 #include "tests/kit/proxy.h"
 #include "tests/lang/steps.h"
@@ -128,7 +129,7 @@ Test(lane, storm_over_reservations)
 }
 
 /* Half a movement would be seen in the totals. Counts go alone, in transactions of several statements. */
-Test(lane, storm_over_movements)
+Test(lane, storm_over_movements, DRILL)
 {
 	flow_begin();
 	flow_step("serve --lanes 2");

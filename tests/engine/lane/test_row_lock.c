@@ -1,6 +1,7 @@
 /* test_row_lock.c - rows that another program has locked, one or many, and for long: which orders have to wait, which
  * do not, and what is told. */
 #include "engine/base/memory.h"
+#include "tests/kit/drill.h"
 #include "tests/lang/trap.h"
 
 #include <pthread.h>
@@ -353,12 +354,12 @@ static void many_skus(bool gathers)
 	flow_end();
 }
 
-Test(row_lock, many_skus)
+Test(row_lock, many_skus, DRILL)
 {
 	many_skus(false);
 }
 
-Test(row_lock, many_skus_of_another_lane)
+Test(row_lock, many_skus_of_another_lane, DRILL)
 {
 	many_skus(true);
 }

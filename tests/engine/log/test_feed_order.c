@@ -7,6 +7,7 @@
 #include "engine/log/feed.h"
 #include "engine/past.h"
 #include "tests/lang/flow.h"
+#include "tests/kit/drill.h"
 #include "tests/kit/server.h"
 
 #include <pthread.h>
@@ -394,7 +395,7 @@ static void trial_wait(void)
 	ending = true;
 }
 
-Test(feed_order, all_lanes_change_one_order, .timeout = TIMEOUT_S)
+Test(feed_order, all_lanes_change_one_order, DRILL, .timeout = TIMEOUT_S)
 {
 	static struct writer writers[CLIENTS];
 
@@ -466,7 +467,7 @@ static void *connection_run(void *arg)
 	return NULL;
 }
 
-Test(feed_order, connections_change_one_order, .timeout = TIMEOUT_S)
+Test(feed_order, connections_change_one_order, DRILL, .timeout = TIMEOUT_S)
 {
 	pthread_t threads[CONNECTIONS];
 	unsigned  dice[CONNECTIONS];

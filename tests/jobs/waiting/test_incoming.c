@@ -1,6 +1,7 @@
 /* test_incoming.c - places of kind incoming: promises as they are raised, lowered, moved and told. */
 #include "tests/lang/steps.h"
 #include "tests/lang/trap.h"
+#include "tests/kit/drill.h"
 
 Test(incoming, is_a_kind_with_a_time)
 {
@@ -75,7 +76,7 @@ Test(incoming, wrong_kind)
 }
 
 /* Sums of promises change in two services, one after the other, beside movements of one batch. */
-Test(incoming, sums_change_in_two_services)
+Test(incoming, sums_change_in_two_services, DRILL)
 {
 	flow("serve   --lanes 2                               -> ",
 	     "second  --lanes 2 --slot 5                      -> ",

@@ -1,5 +1,6 @@
 /* test_losses.c - promised units that are lost: a count or an adjustment with short: backorder takes them from the end
  * of the queue. An order that loses units waits for others, in its old position. */
+#include "tests/kit/drill.h"
 #include "tests/kit/proxy.h"
 #include "tests/kit/http.h"
 #include "tests/lang/trap.h"
@@ -249,7 +250,7 @@ Test(losses, of_many_lines)
 }
 
 /* Losses add lines to orders, without a bound: every call for an order works for the largest one, too. */
-Test(losses, grow_orders_which_are_as_before)
+Test(losses, grow_orders_which_are_as_before, DRILL)
 {
 	flow_begin();
 	flow_step("serve --lanes 2");
@@ -432,7 +433,7 @@ static void *replace_on(void *arg)
 
 /* The units are there all the time, in an order that is being replaced: a loss takes them, or the answer is that the
  * order is busy, but never that they are not there. */
-Test(losses, of_an_order_that_is_replaced_all_the_time)
+Test(losses, of_an_order_that_is_replaced_all_the_time, DRILL)
 {
 	struct replacing r = {.ends = false};
 	pthread_t        thread;
