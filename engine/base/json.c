@@ -5,6 +5,7 @@
 #include "engine/base/escape.h"
 #include "engine/base/memory.h"
 #include "engine/base/nearest.h"
+#include "engine/base/utf8.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -525,6 +526,8 @@ void json_text(struct text *to, const void *node)
 
 /* ---- writing */
 
+enum { WIDEST = 4, REPLACED = 0xfffd }; /* the most bytes of a character; the replacement character */
+
 static void write_key(struct json_writer *w, const char *key)
 {
 	size_t len = key ? strlen(key) : 0;
@@ -581,6 +584,23 @@ void json_put_string(struct json_writer *w, const char *key, const char *s)
 	json_put_bytes(w, key, s, strlen(s));
 }
 
+/* Writes the character at `s`, which is no plain ASCII, and returns the place behind it. */
+static const char *character_put(struct text *to, const char *s, const char *end)
+{
+	char   at[WIDEST + 1] = "", spelled[ESCAPE_MAX];
+	size_t len;
+
+	memcpy(at, s, end - s < WIDEST ? (size_t)(end - s) : WIDEST);
+	len = (unsigned char)*s < 0x80 ? 0 : utf8_length(at);
+	if (len > 0) {
+		text_bytes(to, s, len);
+		return s + len;
+	}
+	len = (size_t)(escape_write(spelled, (unsigned char)*s < 0x80 ? (unsigned char)*s : REPLACED) - spelled);
+	text_bytes(to, spelled, len);
+	return s + 1;
+}
+
 void json_put_bytes(struct json_writer *w, const char *key, const char *s, size_t len)
 {
 	const char *end = s + len;
@@ -590,14 +610,11 @@ void json_put_bytes(struct json_writer *w, const char *key, const char *s, size_
 	while (s < end) {
 		const char *plain = s;
 
-		while (s < end && (unsigned char)*s >= ' ' && *s != '"' && *s != '\\')
+		while (s < end && (unsigned char)(*s - ' ') < 0x80 - ' ' && *s != '"' && *s != '\\')
 			s++;
 		text_bytes(w->to, plain, (size_t)(s - plain));
-		if (s < end) {
-			char escape[ESCAPE_MAX];
-
-			text_bytes(w->to, escape, (size_t)(escape_write(escape, (unsigned char)*s++) - escape));
-		}
+		if (s < end)
+			s = character_put(w->to, s, end);
 	}
 	text_char(w->to, '"');
 }

@@ -122,7 +122,8 @@ void json_open_object(struct json_writer *w, const char *key);
 void json_close_object(struct json_writer *w);
 void json_open_array(struct json_writer *w, const char *key);
 void json_close_array(struct json_writer *w);
-void json_put_string(struct json_writer *w, const char *key, const char *s); /* NUL-terminated UTF-8, escaped */
+/* Bytes that are no UTF-8, as a damaged row may have them, become U+FFFD: what is written is UTF-8 (RFC 8259, 8.1). */
+void json_put_string(struct json_writer *w, const char *key, const char *s); /* NUL-terminated, escaped */
 void json_put_bytes(struct json_writer *w, const char *key, const char *s, size_t len);
 void json_put_int(struct json_writer *w, const char *key, int64_t n);
 void json_put_bool(struct json_writer *w, const char *key, bool b);
