@@ -426,6 +426,11 @@ SELECT h.reservation_id, 0, r.due_at,
 SELECT reservation_id FROM reservation FORCE INDEX (PRIMARY)
  WHERE reservation_id IN ({list}) FOR UPDATE SKIP LOCKED;
 
+-- name: reservation_skus
+-- The skus of the lines of reservations. Rows: (reservation_id).
+SELECT l.sku_id FROM (SELECT 0 AS id UNION ALL VALUES {rows}) mine
+  STRAIGHT_JOIN reservation_line l FORCE INDEX (PRIMARY) ON l.reservation_id = mine.id;
+
 -- name: reservation_await
 -- Waits until no other transaction has a row of the list locked. A read-only server answers this and the next one, too.
 SELECT COUNT(*) FROM (

@@ -352,37 +352,19 @@ void lock_wait_drop(struct lane *l, bool drops)
 
 /* ---- the operations that have to wait */
 
+static bool is_locked(struct lane *l, const struct op *op)
+{
+	return op->row_locked || slots_walk(l, op, false);
+}
+
 static void locked_park(struct lane *l)
 {
-	struct batch *b = &l->batch;
-	struct op    *locked[BATCH_OPS] UNZEROED;
-	size_t        kept = 0, count = 0;
-
-	for (size_t i = 0, end; i < b->count; i = end) {
-		bool is = false;
-
-		end = i + op_unit(b->ops + i, b->count - i);
-		for (size_t k = i; k < end; k++)
-			is = is || b->ops[k]->row_locked || slots_walk(l, b->ops[k], false);
-		for (size_t k = i; k < end; k++)
-			if (is)
-				locked[count++] = b->ops[k];
-			else
-				b->ops[kept++] = b->ops[k];
-	}
-	if (count == 0)
+	if (!batch_park_where(l, is_locked))
 		return;
-	for (size_t i = 0; i < kept; i++)
-		b->ops[i]->suspects_lock = false; /* the cause is found */
-	for (size_t i = 0; i < count; i++)
-		locked[i]->suspects_lock = false;
-	for (size_t i = 0, unit; i < count; i += unit) {
-		unit = op_unit(locked + i, count - i);
-		batch_park(l, locked + i, unit);
-	}
-	batch_keep(l, kept);
+	for (size_t i = 0; i < l->batch.count; i++)
+		l->batch.ops[i]->suspects_lock = false; /* others were the cause */
 	l->no_wait = false;
-	decide(b);
+	decide(&l->batch);
 }
 
 enum db_result lane_look_out(struct lane *l)

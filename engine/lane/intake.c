@@ -272,7 +272,8 @@ static void batch_index(struct batch *b)
 		batch_name(b, i);
 }
 
-void batch_keep(struct lane *l, size_t count)
+/* Keeps the first `count` operations, after others were taken out. */
+static void batch_keep(struct lane *l, size_t count)
 {
 	assert(count <= l->batch.count);
 	l->batch.count = count;
@@ -320,6 +321,36 @@ void batch_postpone(struct lane *l, bool (*waits)(const struct op *op, const str
 	}
 	pending_prepend(l, waiting, count);
 	batch_keep(l, kept);
+}
+
+bool batch_park_where(struct lane *l, bool (*is)(struct lane *l, const struct op *op))
+{
+	struct batch *b = &l->batch;
+	struct op    *parked[BATCH_OPS] UNZEROED;
+	size_t        kept = 0, count = 0;
+
+	for (size_t i = 0, end; i < b->count; i = end) {
+		bool parks = false;
+
+		end = i + op_unit(b->ops + i, b->count - i);
+		for (size_t k = i; k < end; k++)
+			parks = parks || is(l, b->ops[k]);
+		for (size_t k = i; k < end; k++)
+			if (parks)
+				parked[count++] = b->ops[k];
+			else
+				b->ops[kept++] = b->ops[k];
+	}
+	if (count == 0)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		parked[i]->suspects_lock = false; /* the cause is found */
+	for (size_t i = 0, unit; i < count; i += unit) {
+		unit = op_unit(parked + i, count - i);
+		batch_park(l, parked + i, unit);
+	}
+	batch_keep(l, kept);
+	return true;
 }
 
 unsigned batch_tries(const struct batch *b)

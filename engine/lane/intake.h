@@ -24,7 +24,8 @@ void     batch_retry(struct lane *l);
 unsigned batch_tries(const struct batch *b); /* the greatest number of tries among its operations */
 /* Parks the operations, a unit (op_unit), for a while, or tells them BUSY. */
 void batch_park(struct lane *l, struct op *const *ops, size_t count);
-void batch_keep(struct lane *l, size_t count); /* keeps the first `count` operations, after others were taken out */
+/* Parks the units with an operation of which `is` holds. False: there is none. Otherwise the batch is to be decided. */
+bool batch_park_where(struct lane *l, bool (*is)(struct lane *l, const struct op *op));
 void batch_answered(struct lane *l);           /* the whole batch is answered: the next may be twice the limit */
 void lane_answer(struct lane *l, struct op *op, enum outcome outcome); /* puts the operation into the outbox */
 

@@ -252,9 +252,15 @@ static enum db_result quotas_make_sure(struct lane *l)
 	return result;
 }
 
+static bool is_held_up(struct lane *l, const struct op *op)
+{
+	return is_uncertain(op, &l->batch) && reclaim_holds_up(l, op);
+}
+
 /* Asks the database, later than the request came in, before anybody is told `short`, `unknown_sku` or a part: first for
  * kinds of locations and expired holds, which are given back, then for the balances, then for the id. Where the look
- * for expired holds takes another batch, the operations that rest on it are put into that one. */
+ * for expired holds takes another batch, the operations that rest on it are put into that one. Operations that rest on
+ * holds which other transactions have locked are parked. */
 static enum db_result batch_make_sure(struct lane *l)
 {
 	enum db_result result = quotas_make_sure(l);
@@ -265,6 +271,10 @@ static enum db_result batch_make_sure(struct lane *l)
 		result = kinds_make_sure(l);
 		if (result == DB_OK)
 			result = reclaim_run(l);
+		if (result == DB_OK && batch_park_where(l, is_held_up))
+			decide(&l->batch);
+		if (l->batch.count == 0)
+			break;
 		if (result == DB_OK)
 			result = balances_load(l, DOUBTED);
 		if (result == DB_OK)
@@ -351,7 +361,7 @@ static enum db_result batch_exclusive(struct lane *l, enum txn_verdict *verdict,
 	result = reclaim_run(l);
 	if (result == DB_OK && reclaim_goes_on(l))
 		batch_put_back(l); /* the look for expired holds goes on with the next batch */
-	else if (result == DB_OK)
+	else if (result == DB_OK && !batch_park_where(l, reclaim_holds_up))
 		return stocktake_run(l, op, verdict, now);
 	return result == DB_UNKNOWN ? DB_AWAY : result;
 }

@@ -15,16 +15,13 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
-	SWEEP_MAX = 1000,       /* holds given back in one transaction, at most */
-	SWEEP_WALK = 20000,     /* holds that a batch passes: some 50 ms */
-	SWEEP_AGAIN_MS = 100,   /* life of a look: another one in this time adds nothing */
-	OTHERS_MS = 300,        /* longest wait of a lane for others to give back .. */
-	OTHERS_PAUSE_US = 4000, /* .. and the pause between its looks */
-	TELL_MS = 60000,        /* pause between log lines about a hold that cannot be given back */
-	LATE_MS = 30000,        /* longer than a transaction lives: a hold may be committed so long after its time */
+	SWEEP_MAX = 1000,     /* holds given back in one transaction, at most */
+	SWEEP_WALK = 20000,   /* holds that a batch passes: some 50 ms */
+	SWEEP_AGAIN_MS = 100, /* life of a look: another one in this time adds nothing */
+	TELL_MS = 60000,      /* pause between log lines about a hold that cannot be given back */
+	LATE_MS = 30000,      /* longer than a transaction lives: a hold may be committed so long after its time */
 	SWEPT = 1 << 12,
 	CLOCK_MS = 2000, /* a larger change of the difference between the database's clock and ours means that one was
 	                    set */
@@ -45,7 +42,8 @@ struct walk {
 	struct values skus;        /* skus of the walk; empty: none is under way */
 	struct swept  look;        /* the look to remember for these skus; it ends at look.to_ms */
 	int64_t       from_ms, id; /* the next hold is behind this due_at and reservation_id */
-	bool          left;        /* a hold stays: somebody else has it locked, or it cannot be given back */
+	bool          left;        /* a hold stays: another transaction has it locked, or it cannot be given back */
+	struct values locked;      /* skus with holds that other transactions have locked: what is left is not known */
 	int64_t       told_ms;     /* clock_ms of the last log line about a hold that cannot be given back; 0: never */
 };
 
@@ -62,7 +60,32 @@ void reclaim_open(struct lane *l)
 void reclaim_close(struct lane *l)
 {
 	values_fini(&l->reclaim->walk.skus);
+	values_fini(&l->reclaim->walk.locked);
 	free(l->reclaim);
+}
+
+static bool sku_is_in(const struct values *skus, uint32_t sku_id)
+{
+	for (size_t i = 0; i < skus->count; i++)
+		if (skus->list[i].number == sku_id)
+			return true;
+	return false;
+}
+
+static bool lines_are_held_up(const struct lane *l, const struct line *lines, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (lines[i].sku && sku_is_in(&l->reclaim->walk.locked, sku_id(lines[i].sku)))
+			return true;
+	return false;
+}
+
+bool reclaim_holds_up(struct lane *l, const struct op *op)
+{
+	if (l->reclaim->walk.locked.count == 0 || reclaim_goes_on(l))
+		return false;
+	return lines_are_held_up(l, op->lines, op->lines_count) ||
+	       (op->found && lines_are_held_up(l, op->found->lines, op->found->lines_count));
 }
 
 bool reclaim_goes_on(const struct lane *l)
@@ -71,8 +94,8 @@ bool reclaim_goes_on(const struct lane *l)
 }
 
 struct given {
-	unsigned swept; /* holds given back */
-	bool     moved; /* a hold was changed since it was read */
+	unsigned swept;  /* holds given back */
+	bool     others; /* a hold was changed since it was read, or a row of it is locked */
 };
 
 static void hold_stays(struct lane *l, const struct reservation *r)
@@ -106,7 +129,7 @@ static enum db_result expire_list(struct lane *l, struct reservation **list, siz
 	if (result != DB_OK && result != DB_ERROR && !(result == DB_LOCKED && l->no_wait))
 		return result;
 	if (count == 1) {
-		given->moved |= result == DB_OK && verdict == TXN_MOVED;
+		given->others |= result == DB_LOCKED || (result == DB_OK && verdict == TXN_MOVED);
 		if (result == DB_ERROR)
 			hold_stays(l, list[0]);
 		return DB_OK;
@@ -218,7 +241,8 @@ static struct doubt doubt_at(struct lane *l, size_t i)
 
 static bool is_due(struct lane *l, const struct doubt *d, int64_t since_ms)
 {
-	return d->doubted && !*d->swept && !looked_since(l, d->sku_id, since_ms);
+	return d->doubted && !*d->swept && !looked_since(l, d->sku_id, since_ms) &&
+	       !sku_is_in(&l->reclaim->walk.locked, d->sku_id);
 }
 
 /* Begins a walk for the skus in doubt that were not looked at since. l->reclaim->walk.skus stays empty where nothing is
@@ -277,7 +301,8 @@ static void walk_end(struct lane *l)
 		w->look.at_ms = clock_ms();
 	}
 	for (size_t i = 0; i < w->skus.count; i++)
-		swept_put(l, (uint32_t)w->skus.list[i].number, &w->look);
+		if (!sku_is_in(&w->locked, (uint32_t)w->skus.list[i].number))
+			swept_put(l, (uint32_t)w->skus.list[i].number, &w->look);
 	values_reset(&w->skus);
 }
 
@@ -290,53 +315,88 @@ static void place_read(void *arg, const struct db_row *row)
 	*(struct place *)arg = (struct place){time_parse(row->col[0]), db_int(row, 1)};
 }
 
-/* Lists in `ids` expired holds of the walk's skus up to `end` that nobody else has locked. *found: the number of all,
- * locked ones too. */
-static enum db_result walk_find(struct lane *l, const struct place *end, struct values *ids, size_t *found)
+/* Expired holds of the walk's skus up to a place, by number. */
+struct found {
+	struct values all, free; /* free: those that no other transaction has locked */
+};
+
+static enum db_result walk_find(struct lane *l, const struct place *end, struct found *found)
 {
 	const struct walk *w = &l->reclaim->walk;
-	struct values      all = {0};
 	struct fill        fill = {.rows = &w->skus,
 	                           .after_at = w->from_ms,
 	                           .after_id = w->id,
 	                           .until_at = end->due_at,
 	                           .until_id = end->id,
 	                           .limit = SWEEP_MAX};
-	enum db_result     result = lane_ask(l, EXPIRED_OF_SKUS, &fill, db_numbers, &all);
+	enum db_result     result;
 
-	values_reset(ids);
-	*found = all.count;
-	if (result == DB_OK && *found > 0)
-		result = lane_ask(l, RESERVATION_PROBE, &(struct fill){.rows = &all}, db_numbers, ids);
-	values_fini(&all);
+	values_reset(&found->all);
+	values_reset(&found->free);
+	result = lane_ask(l, EXPIRED_OF_SKUS, &fill, db_numbers, &found->all);
+	if (result == DB_OK && found->all.count > 0)
+		result = lane_ask(l, RESERVATION_PROBE, &(struct fill){.rows = &found->all}, db_numbers, &found->free);
 	return result;
 }
 
-/* Gives back expired holds of the walk's skus up to `end`. When others hold all the locks they are probably expiring
- * the same holds: the lane waits up to 300 ms rather than refuse wrongly. A hold that was changed since it was read is
- * read anew as long. */
+static void locked_read(void *arg, const struct db_row *row)
+{
+	struct walk *w = arg;
+	uint32_t     sku_id = (uint32_t)db_int(row, 0);
+
+	if (sku_is_in(&w->skus, sku_id) && !sku_is_in(&w->locked, sku_id))
+		values_row(&w->locked, V_INT(sku_id));
+}
+
+static int number_order(const void *a, const void *b)
+{
+	const struct value *x = a, *y = b;
+
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+/* Notes the skus of the holds that others are at work on: those that are locked, and also the free ones if `all`. */
+static enum db_result walk_locked(struct lane *l, struct found *found, bool all)
+{
+	struct values  locked = {0};
+	enum db_result result = DB_OK;
+
+	all |= found->free.count == 0;
+	if (!all)
+		qsort(found->free.list, found->free.count, sizeof(found->free.list[0]), number_order);
+	for (size_t i = 0; i < found->all.count; i++)
+		if (all || !bsearch(&found->all.list[i], found->free.list, found->free.count,
+		                    sizeof(found->free.list[0]), number_order))
+			values_row(&locked, V_INT(found->all.list[i].number));
+	if (locked.count > 0)
+		result = lane_ask(l, RESERVATION_SKUS, &(struct fill){.rows = &locked}, locked_read, &l->reclaim->walk);
+	values_fini(&locked);
+	return result;
+}
+
+/* Gives back expired holds of the walk's skus up to `end`, but for those on which other transactions are at work: these
+ * are probably giving them back. */
 static enum db_result walk_part(struct lane *l, const struct place *end)
 {
-	struct values  ids = {0};
-	int64_t        until_ms = clock_ms() + OTHERS_MS;
-	size_t         found = 0;
+	struct found   found = {0};
 	struct given   given;
 	enum db_result result;
 
 	do {
 		given = (struct given){0};
-		result = walk_find(l, end, &ids, &found);
-		if (result == DB_OK && ids.count > 0) {
+		result = walk_find(l, end, &found);
+		if (result == DB_OK && found.free.count > 0) {
 			lock_wait_drop(l, true);
-			result = reservation_expire(l, &ids, &given);
+			result = reservation_expire(l, &found.free, &given);
 			lock_wait_drop(l, false);
-		} else if (result == DB_OK && found > 0)
-			usleep(OTHERS_PAUSE_US);
+		}
 		counter_add(COUNT_EXPIRED, given.swept);
-	} while (result == DB_OK && found > 0 &&
-	         (given.swept > 0 || ((ids.count == 0 || given.moved) && clock_ms() < until_ms)));
-	l->reclaim->walk.left |= found > 0;
-	values_fini(&ids);
+	} while (result == DB_OK && given.swept > 0);
+	l->reclaim->walk.left |= found.all.count > 0;
+	if (result == DB_OK)
+		result = walk_locked(l, &found, given.others);
+	values_fini(&found.all);
+	values_fini(&found.free);
 	return result;
 }
 
@@ -368,6 +428,7 @@ void reclaim_forget(struct lane *l)
 {
 	memset(l->reclaim->swept, 0, sizeof(l->reclaim->swept));
 	values_reset(&l->reclaim->walk.skus);
+	values_reset(&l->reclaim->walk.locked);
 }
 
 /* Marks balances and quotas swept after each walk, because two skus may share a place in l->reclaim->swept, and the
@@ -388,6 +449,8 @@ enum db_result reclaim_run(struct lane *l)
 	enum db_result result = DB_OK;
 
 	lock_wait_drop(l, false);
+	if (l->reclaim->walk.skus.count == 0)
+		values_reset(&l->reclaim->walk.locked);
 	do {
 		if (l->reclaim->walk.skus.count == 0)
 			result = walk_begin(l, since_ms);

@@ -10,6 +10,9 @@ void reclaim_close(struct lane *l);
  * holds at most: where there are more, the next batch goes on from there. */
 enum db_result reclaim_run(struct lane *l) MUST_CHECK;
 bool           reclaim_goes_on(const struct lane *l); /* true: a walk is under way, which the next batch goes on with */
-void           reclaim_forget(struct lane *l);        /* forgets all looks: the database may be another one */
+/* True: behind reclaim_run others have locked expired holds of a sku of the operation. They may be giving them back, so
+ * the operation can neither be refused nor served now. */
+bool reclaim_holds_up(struct lane *l, const struct op *op);
+void reclaim_forget(struct lane *l); /* forgets all looks: the database may be another one */
 
 #endif

@@ -271,6 +271,75 @@ Test(sweep, somebody_is_giving_back)
 	flow_end();
 }
 
+/* A job takes its time. The order waits for it, however long a lane itself waits, and holds up no other: a refusal that
+ * does not rest on that hold is told. */
+Test(sweep, somebody_takes_long_to_give_back)
+{
+	struct race *race;
+
+	flow_begin();
+	flow_step("serve --lanes 1");
+	flow_steps("receipt  A +1 B +1         -> 201",
+	           "reserve  R1 A=1 ttl=60     -> 201",
+	           "tick     61");
+	trap_lock("UPDATE reservation r, stock_slot s JOIN sku k USING (sku_id)"
+	          " SET r.state = 5, s.available = s.available + s.reserved, s.reserved = 0 WHERE k.code = 'A'");
+	race = flow_race("1", "reserve S# A=1");
+	for (int i = 0; i < 15; i++) {
+		usleep(100000);
+		flow_step("reserve T%d B=2 -> 409 short B requested=2 available=1", i);
+	}
+	trap_unlock();
+	trap_raced(race, "1x 201 held A=1");
+	flow_step(BY_HAND);
+	flow_end();
+}
+
+/* A hold that somebody keeps locked may be given back or not, so no order is told short for it. Its units are in no
+ * order's way: others have what is left. */
+Test(sweep, somebody_does_not_give_back)
+{
+	struct race *race;
+
+	flow_begin();
+	flow_step("serve --lanes 1");
+	flow_steps("receipt  A +3              -> 201",
+	           "reserve  R1 A=1 ttl=60     -> 201",
+	           "tick     61");
+	trap_lock("SELECT 1 FROM reservation WHERE order_id = 'R1' FOR UPDATE");
+	race = flow_race("3", "reserve S# A=3 || reserve B# A=3 mode=best_effort || count A=0");
+	usleep(500000);
+	flow_steps("reserve  T1 A=2            -> 201 held",
+	           "release  T1                -> released");
+	trap_raced(race, "3x 503 busy Retry-After:*");
+	trap_unlock();
+	flow_step("reserve S A=3 -> 201 held");
+	flow_end();
+}
+
+/* An atomic call waits as a whole, and so does an order of a customer who may have no more beside the hold. A change of
+ * an order that needs the units waits, too. */
+Test(sweep, calls_and_customers_wait_for_it)
+{
+	struct race *race;
+
+	flow_begin();
+	flow_step("serve --lanes 1");
+	flow_steps("receipt  A +2 B +5 C +1                 -> 201",
+	           "limit    B 1                            -> 200",
+	           "reserve  R1 A=2 ttl=60                  -> 201",
+	           "reserve  R2 B=1 customer=c ttl=60       -> 201",
+	           "reserve  R3 C=1                         -> 201",
+	           "tick     61");
+	trap_lock("SELECT 1 FROM reservation WHERE order_id IN ('R1', 'R2') FOR UPDATE");
+	race = flow_race("3", "batch atomic X1 B=1 customer=d | X2 A=1 || reserve S1 B=1 customer=c || amend R3 A=1");
+	usleep(700000);
+	flow_step("reserve  T1 C=2                         -> 409 short C requested=2 available=0");
+	trap_unlock();
+	trap_raced(race, "1x 200 results[1].status=201 | 1x 201 held B=1 | 1x 200 held A=1");
+	flow_end();
+}
+
 /* One empty look for a sku kept the lane from looking for the others. */
 Test(sweep, an_empty_sweep_is_of_its_sku_only)
 {
