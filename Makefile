@@ -81,7 +81,7 @@ check: check-programs
 	  wait $$beside || status=1; cat build/check-beside.log; exit $$status
 	! cat build/asan/report.* 2>/dev/null
 
-check-beside: export TSAN_OPTIONS = halt_on_error=1
+check-beside: export TSAN_OPTIONS = halt_on_error=1:suppressions=$(CURDIR)/tests/tsan.supp
 check-beside:
 	tests/tidy.sh
 	tests/rooms.py
