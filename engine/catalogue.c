@@ -255,6 +255,16 @@ const struct location *catalogue_location_by_id(struct catalogue *c, uint32_t id
 	return found;
 }
 
+void catalogue_sellers(struct catalogue *c, uint32_t waits_at, uint32_t until_id,
+                       void (*each)(void *arg, uint32_t location_id), void *arg)
+{
+	pthread_rwlock_rdlock(&c->lock);
+	for (size_t i = 0; i < c->locations.count && c->locations.by_id[i]->location_id <= until_id; i++)
+		if (location_waits_at(c->locations.by_id[i]) == waits_at)
+			each(arg, c->locations.by_id[i]->location_id);
+	pthread_rwlock_unlock(&c->lock);
+}
+
 /* ---- entering; the lock is held */
 
 static void limits_forget(struct catalogue *c)

@@ -47,6 +47,10 @@ bool    catalogue_locations_same(struct catalogue *c, int64_t asked, int64_t ver
 void    catalogue_locations_enter(struct catalogue *c, int64_t asked, int64_t version, const struct location *list,
                                   size_t count);
 
+/* Names the locations that sell and have the queue of `waits_at`, up to this number, in the order of their numbers. */
+void catalogue_sellers(struct catalogue *c, uint32_t waits_at, uint32_t until_id,
+                       void (*each)(void *arg, uint32_t location_id), void *arg);
+
 /* Limits and stops of skus, as far as their changes are numbered (sku_limits.sql). */
 struct sku_limit {
 	struct sku *sku;

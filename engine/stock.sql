@@ -37,14 +37,32 @@ SELECT location_id, code, kind, expected_at, waits_at, for_sale FROM location FO
 -- name: location_make
 INSERT IGNORE INTO location (code) VALUES {rows};
 
+-- piece: queue_waits
+-- An order waits in the queue of a row of `want`.
+EXISTS (SELECT 1 FROM waiting_line w FORCE INDEX (line)
+         WHERE w.sku_id = want.sku_id AND w.location_id = want.waits_at)
+
+-- piece: queue_asks
+-- Units for which that queue asks: all that is reserved at its location.
+(SELECT COALESCE(SUM(q.reserved), 0) FROM stock_slot q FORCE INDEX (PRIMARY)
+  WHERE q.sku_id = want.sku_id AND q.location_id = want.waits_at)
+
+-- piece: queue_finds
+-- Units available for that queue at the location of the row and at those with smaller numbers. In this order the
+-- locations of one queue keep units for it.
+(SELECT COALESCE(SUM(f.available), 0)
+   FROM stock_slot f FORCE INDEX (PRIMARY)
+   STRAIGHT_JOIN location o FORCE INDEX (PRIMARY) ON o.location_id = f.location_id
+  WHERE f.sku_id = want.sku_id AND f.location_id <= want.location_id AND o.waits_at = want.waits_at
+    AND {sells} AND o.for_sale = 1)
+
 -- name: stock_balance
 -- A lane's view of the balances: units in its own slot and in all slots, whether its own row exists, and the number of
--- slots; at a location with a queue whether an order waits. Rows: (sku, location, that of the queue or 0).
+-- slots; at a location with a queue how many units the location keeps for it, NULL if no order waits. Rows: (sku,
+-- location, that of the queue or 0).
 WITH want(sku_id, location_id, waits_at) AS (VALUES {rows})
 SELECT s.sku_id, s.location_id, SUM(IF(s.slot = {slot}, s.available, 0)), SUM(s.available), MAX(s.slot = {slot}),
-       COUNT(*), MAX(IF(want.waits_at = 0, 0, EXISTS (
-         SELECT 1 FROM waiting_line w FORCE INDEX (line)
-          WHERE w.sku_id = want.sku_id AND w.location_id = want.waits_at)))
+       COUNT(*), SUM(s.available) + MAX(IF(want.waits_at > 0 AND {queue_waits}, {queue_asks} - {queue_finds}, NULL))
   FROM want STRAIGHT_JOIN stock_slot s FORCE INDEX (PRIMARY)
     ON s.sku_id = want.sku_id AND s.location_id = want.location_id
  GROUP BY s.sku_id, s.location_id;
@@ -54,11 +72,11 @@ SELECT s.sku_id, s.location_id, SUM(IF(s.slot = {slot}, s.available, 0)), SUM(s.
 o.kind + IF(o.for_sale, 0, 128)
 
 -- piece: total_columns
--- Of each location what is said of it, and whether its queue gets what is available.
+-- Of each location what is said of it, and the location of its queue or 0. Where sales are stopped, no queue gets
+-- units.
 t.sku_id, t.location_id, t.available, t.reserved, {location_says}, o.expected_at,
-       IF({sells} AND o.waits_at > 0 AND o.for_sale = 1, EXISTS (
-         SELECT 1 FROM sku k FORCE INDEX (PRIMARY) STRAIGHT_JOIN waiting_line w FORCE INDEX (line)
-          WHERE k.sku_id = t.sku_id AND k.for_sale = 1 AND w.sku_id = t.sku_id AND w.location_id = o.waits_at), 0)
+       IF({sells} AND o.for_sale = 1 AND o.waits_at > 0
+            AND (SELECT k.for_sale FROM sku k FORCE INDEX (PRIMARY) WHERE k.sku_id = t.sku_id), o.waits_at, 0)
 
 -- piece: total_rows
   FROM (SELECT s.sku_id, s.location_id, SUM(s.available) AS available, SUM(s.reserved) AS reserved
@@ -68,10 +86,14 @@ t.sku_id, t.location_id, t.available, t.reserved, {location_says}, o.expected_at
   LEFT JOIN location o FORCE INDEX (PRIMARY) ON o.location_id = t.location_id
 
 -- piece: total_rows_there
--- The same of the locations {places} (their numbers, with commas; NULL: all), {limit} rows at most.
+-- The same of the locations {places} (their numbers, with commas; NULL: all), {limit} rows at most. Where a location is
+-- a queue or keeps units for one, its figures rest on others of these: all of them come along.
   FROM (SELECT s.sku_id, s.location_id, SUM(s.available) AS available, SUM(s.reserved) AS reserved
           FROM stock_slot s FORCE INDEX (PRIMARY)
-         WHERE s.sku_id IN ({list}) AND ({places} IS NULL OR FIND_IN_SET(s.location_id, {places}))
+         WHERE s.sku_id IN ({list})
+           AND ({places} IS NULL OR FIND_IN_SET(s.location_id, {places})
+                OR (SELECT q.waits_at > 0 OR q.kind = {incoming} FROM location q FORCE INDEX (PRIMARY)
+                     WHERE q.location_id = s.location_id))
          GROUP BY s.sku_id, s.location_id LIMIT {limit}) t
   LEFT JOIN location o FORCE INDEX (PRIMARY) ON o.location_id = t.location_id
 
@@ -228,6 +250,26 @@ SELECT 1 FROM want STRAIGHT_JOIN waiting_line w FORCE INDEX (line)
 -- More units than a slot may have. A transaction that has touched a slot finds so many there, and none in a slot that
 -- another transaction has made since.
 4611686018427387904
+
+-- name: slots_touch
+-- With slots_untouch: locks and changes every slot of these skus at these locations. So whatever takes units there is
+-- ordered before or after this transaction, on whichever node it runs. Rows: (sku, location), sorted.
+UPDATE (SELECT 0 AS sku_id, 0 AS location_id UNION ALL VALUES {rows}) want
+  STRAIGHT_JOIN stock_slot s FORCE INDEX (PRIMARY) ON s.sku_id = want.sku_id AND s.location_id = want.location_id
+   SET s.available = s.available + {touch};
+
+-- name: slots_untouch (never_waits)
+UPDATE (SELECT 0 AS sku_id, 0 AS location_id UNION ALL VALUES {rows}) want
+  STRAIGHT_JOIN stock_slot s FORCE INDEX (PRIMARY) ON s.sku_id = want.sku_id AND s.location_id = want.location_id
+   SET s.available = s.available - {touch}
+ WHERE s.available >= {touch};
+
+-- name: stock_kept (never_waits)
+-- Whether too few units are left for the queue: a row is one too many. Behind the deduction, with all slots locked that
+-- it reads but those of the queue. So it sees every unit that another transaction has taken, and every order that
+-- waited by then. Rows: (sku, location, that of the queue).
+WITH want(sku_id, location_id, waits_at) AS (VALUES {rows})
+SELECT 1 FROM want WHERE {queue_asks} > {queue_finds} LIMIT 1;
 
 -- piece: guard
 -- What is left of a slot is not negative, or the slot stays as it is. Every row is locked, so absolute values are

@@ -50,6 +50,7 @@ const void *order_index_find(const struct order_index *x, const char *order_id)
 {
 	size_t from = 0, to = x->count;
 
+	assert(to == 0 || x->list);
 	while (from < to) {
 		size_t middle = from + (to - from) / 2;
 

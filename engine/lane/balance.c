@@ -310,12 +310,20 @@ static void balance_read(void *arg, const struct db_row *row)
 	p->total = units_bound(db_int(row, 3));
 	p->own_row = db_int(row, 4) != 0;
 	p->slots = (unsigned)db_int(row, 5);
-	p->waited = db_int(row, 6) != 0;
+	p->waited = row->col[6] != NULL;
+	p->kept = p->waited ? units_bound(db_int(row, 6)) : 0;
 }
 
 static bool balance_is_due(const struct balance *p, enum which which)
 {
 	return which == DOUBTED ? p->doubted : p->wanted && !p->known;
+}
+
+/* The last read gave what was known before. Where nothing is left, nothing is kept. */
+static bool balance_agrees(const struct balance *p)
+{
+	return p->total == p->before && p->waited == p->waited_before &&
+	       (!p->waited || p->total == 0 || p->kept == p->kept_before);
 }
 
 static enum db_result read_balances(struct lane *l, enum which which)
@@ -331,7 +339,9 @@ static enum db_result read_balances(struct lane *l, enum which which)
 			continue;
 		p->before = p->known ? p->total : -1;
 		p->waited_before = p->waited;
+		p->kept_before = p->read_seq > 0 ? p->kept : -1;
 		p->waited = false;
+		p->kept = 0;
 		p->own = p->total = 0;
 		p->slots = 0;
 		p->own_row = false;
@@ -344,8 +354,7 @@ static enum db_result read_balances(struct lane *l, enum which which)
 	result = lane_ask(l, STOCK_BALANCE, &(struct fill){.rows = &l->rows, .slot = l->slot}, balance_read, l);
 	for (size_t i = 0; i < b->balances_count; i++)
 		if (b->balances[i].read_seq == b->read_seq)
-			b->balances[i].agreed = b->balances[i].total == b->balances[i].before &&
-			                        b->balances[i].waited == b->balances[i].waited_before;
+			b->balances[i].agreed = balance_agrees(&b->balances[i]);
 	return result;
 }
 

@@ -73,7 +73,7 @@ static enum slots line_needs(const struct lane *l, const struct op *op, const st
 		return line->slot == l->slot ? OWN_SLOT : OTHER_SLOTS;
 	if (line->granted == 0 || (p->take == 0 && p->add == 0))
 		return NO_SLOT;
-	return balance_gathers(p) ? EVERY_SLOT : OWN_SLOT;
+	return balance_gathers(p) || balance_is_shared(p) ? EVERY_SLOT : OWN_SLOT;
 }
 
 /* Notes what the lines need (`notes`), or says whether another program has locked any of it. */

@@ -13,9 +13,11 @@
 /* Units that a reservation may have. */
 static int64_t line_left(struct batch *b, const struct line *line)
 {
-	struct balance *p = line_balance(b, line);
+	const struct balance *p = line_balance(b, line);
 
-	return p && !p->waited ? p->left : 0;
+	if (!p)
+		return 0;
+	return p->waited ? balance_for_sale(p) : p->left;
 }
 
 static enum outcome unknown_skus(struct op *op)

@@ -7,17 +7,13 @@
 #include "engine/db/db.h"
 #include "engine/past.h"
 #include "engine/read/cursor.h"
+#include "engine/read/kept.h"
 #include "engine/sku_limits.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- totals */
-
-struct total_row {
-	uint32_t     sku_id;
-	struct total total;
-};
 
 struct totals_reader {
 	struct catalogue   *catalogue;
@@ -47,18 +43,10 @@ static void total_read(void *arg, const struct db_row *row)
 		return;
 	in->list = mem_reach(in->list, in->count, &in->max, sizeof(*in->list));
 	to = &in->list[in->count++];
-	*to = (struct total_row){(uint32_t)db_int(row, 0), {location, qty_read(row, 2), qty_read(row, 3)}};
-	if (db_int(row, 6) != 0) { /* as good as reserved by those who wait */
-		to->total.reserved += to->total.available;
-		to->total.available = 0;
-	}
-}
-
-static int total_order(const void *a, const void *b)
-{
-	const struct total_row *x = a, *y = b;
-
-	return (x->sku_id > y->sku_id) - (x->sku_id < y->sku_id);
+	*to = (struct total_row){(uint32_t)db_int(row, 0),
+	                         location->location_id,
+	                         (uint32_t)db_int(row, 6),
+	                         {location, qty_read(row, 2), qty_read(row, 3)}};
 }
 
 /* Puts totals into the catalogue sku by sku, whatever the order of the rows. */
@@ -70,7 +58,7 @@ static void totals_put(struct totals_reader *in, int64_t read_ms)
 	if (in->count == 0)
 		return;
 	totals = mem_alloc(in->count * sizeof(*totals));
-	qsort(in->list, in->count, sizeof(in->list[0]), total_order);
+	totals_keep(in->list, in->count);
 	for (size_t i = 0; i < in->count; i++) {
 		uint32_t    id = in->list[i].sku_id;
 		struct sku *sku;
@@ -255,6 +243,15 @@ static size_t total_rows_of(const struct totals_reader *in, uint32_t sku_id, con
 	return count;
 }
 
+static bool page_names(const struct page *page, const struct location *location)
+{
+	bool named = page->places_count == 0;
+
+	for (size_t i = 0; !named && i < page->places_count; i++)
+		named = strcmp(page->places[i], location->code) == 0;
+	return named;
+}
+
 /* Gives each line of the op its rows. False: these are too many. */
 static bool rows_give(struct totals_reader *in, struct op *op)
 {
@@ -274,8 +271,10 @@ static bool rows_give(struct totals_reader *in, struct op *op)
 		while (used + count > max)
 			q->totals = mem_resize(q->totals, (max *= 2) * sizeof(*q->totals));
 		for (size_t k = 0; k < count; k++)
-			q->totals[used++] = rows[k].total;
-		q->totals_of[i] = count;
+			if (page_names(&q->page, rows[k].total.location)) {
+				q->totals[used++] = rows[k].total;
+				q->totals_of[i]++;
+			}
 	}
 	return true;
 }
@@ -311,10 +310,9 @@ enum db_result totals_by_place(struct db *db, struct catalogue *c, struct op *op
 		result = stops_learn(db, c, &ids, &q->details);
 	if (result == DB_OK && past != catalogue_past(c))
 		result = DB_RETRY;
-	if (in.count > 1)
-		qsort(in.list, in.count, sizeof(in.list[0]), total_order);
+	totals_keep(in.list, in.count);
 	if (result == DB_OK)
-		op->outcome = rows_give(&in, op) ? OUTCOME_OK : ANSWER_TOO_LARGE;
+		op->outcome = in.count <= ANSWER_ROWS_MAX && rows_give(&in, op) ? OUTCOME_OK : ANSWER_TOO_LARGE;
 	free(in.list);
 	text_fini(&places);
 	values_fini(&ids);

@@ -144,6 +144,18 @@ bool balance_gathers(const struct balance *p)
 	return p->take > p->own + p->add;
 }
 
+int64_t balance_for_sale(const struct balance *p)
+{
+	if (!p->waited)
+		return p->left;
+	return p->read_seq > 0 && p->left > p->kept ? p->left - p->kept : 0;
+}
+
+bool balance_is_shared(const struct balance *p)
+{
+	return p->waited && p->hold > p->moved;
+}
+
 /* ---- what an operation touches, changes and gives back */
 
 struct reservation *op_touches(const struct op *op)

@@ -12,15 +12,17 @@ enum slots { NO_SLOT, OWN_SLOT, OTHER_SLOTS, EVERY_SLOT };
 /* The balance of one sku at one location, as a lane knows it, and the batch's change of it. All in units. */
 struct balance {
 	uint32_t sku_id, location_id;
-	int64_t  own, total;    /* units available: in the lane's slot, in all slots */
-	unsigned slots;         /* number of slot rows; 0: never stocked here */
-	bool     own_row;       /* the lane's own slot row exists */
-	bool     wanted;        /* an operation of the batch needs to know the balance */
-	bool     known;         /* own and total were read, perhaps long ago */
-	uint32_t waits_at;      /* the orders that wait there come first (location_waits_at); 0: there is no queue */
-	bool     waited;        /* somebody waits there: nothing is sold here */
-	int64_t  before;        /* total before the last read; -1: not known then */
-	bool     waited_before; /* `waited` before the last read */
+	int64_t  own, total; /* units available: in the lane's slot, in all slots */
+	unsigned slots;      /* number of slot rows; 0: never stocked here */
+	bool     own_row;    /* the lane's own slot row exists */
+	bool     wanted;     /* an operation of the batch needs to know the balance */
+	bool     known;      /* own and total were read, perhaps long ago */
+	uint32_t waits_at;   /* the orders that wait there come first (location_waits_at); 0: there is no queue */
+	bool     waited;     /* an order waits there .. */
+	int64_t  kept;   /* .. and so many units of `total` are for the queue; known where it was read in this batch */
+	int64_t  before; /* total before the last read; -1: not known then */
+	bool     waited_before; /* `waited` and .. */
+	int64_t  kept_before;   /* .. `kept` before the last read; -1: not known then */
 	unsigned read_seq;      /* read_seq of the batch when own and total were read; 0: before it began */
 	bool     agreed;        /* the last read gave what was known before it */
 	bool     swept;         /* expired holds on it were looked for in this batch */
@@ -113,6 +115,10 @@ void batch_cut(struct batch *b, size_t count);
 struct balance *line_balance(const struct batch *b, const struct line *line);
 /* True: the own slot has too little for what the batch takes. */
 bool balance_gathers(const struct balance *p);
+/* Units that a reservation may have: those that are left, but for the units that are kept for a queue. */
+int64_t balance_for_sale(const struct balance *p);
+/* True: reservations take units beside those that are kept for a queue. */
+bool balance_is_shared(const struct balance *p);
 
 /* ---- what an operation touches, changes and gives back */
 

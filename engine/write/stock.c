@@ -1,5 +1,6 @@
 /* stock.c - see stock.h. */
 #include "engine/write/stock.h"
+#include "engine/catalogue.h"
 #include "engine/write/customers.h"
 #include "engine/write/fence.h"
 #include "engine/promise/shares.h"
@@ -142,18 +143,82 @@ static void waited_read(void *arg, const struct db_row *row)
 	txn_refuse(arg, TXN_SHORT);
 }
 
-/* The guard of locations with a queue: reservations take no units for which another order waits. */
+/* The guards of locations with a queue: reservations take no units for which another order waits. If none is known to
+ * wait, none may wait; otherwise enough has to be left for the queue. */
 static void waited_look(struct lane *l)
 {
-	values_reset(&l->rows);
-	for (size_t i = 0; i < l->batch.balances_count; i++) {
-		const struct balance *p = &l->batch.balances[l->batch.order[i]];
+	for (int shared = 0; shared <= 1; shared++) {
+		values_reset(&l->rows);
+		for (size_t i = 0; i < l->batch.balances_count; i++) {
+			const struct balance *p = &l->batch.balances[l->batch.order[i]];
 
-		if (p->waits_at && p->hold > p->moved)
-			values_row(&l->rows, V_INT(p->sku_id), V_INT(p->waits_at));
+			if (!p->waits_at || p->hold <= p->moved || balance_is_shared(p) != shared)
+				continue;
+			if (shared)
+				values_row(&l->rows, V_INT(p->sku_id), V_INT(p->location_id), V_INT(p->waits_at));
+			else
+				values_row(&l->rows, V_INT(p->sku_id), V_INT(p->waits_at));
+		}
+		if (l->rows.count > 0)
+			txn_look(&l->txn, shared ? STOCK_KEPT : STOCK_WAITED, &(struct fill){.rows = &l->rows},
+			         waited_read, &l->txn);
 	}
-	if (l->rows.count > 0)
-		txn_look(&l->txn, STOCK_WAITED, &(struct fill){.rows = &l->rows}, waited_read, &l->txn);
+}
+
+/* ---- units beside those that are kept for a queue */
+
+struct places {
+	struct shares all;
+	uint32_t      sku_id;
+};
+
+static void place_add(void *arg, uint32_t location_id)
+{
+	struct places *in = arg;
+
+	share_add(&in->all, in->sku_id, location_id, 0, 0, 0);
+}
+
+/* Where units of a sku are locked together: wherever the batch has some, and wherever the queue finds some first. */
+static void places_of_sku(struct lane *l, struct places *in, size_t from, size_t end)
+{
+	const struct batch *b = &l->batch;
+	bool                any = false;
+
+	in->sku_id = b->balances[b->order[from]].sku_id;
+	for (size_t i = from; i < end; i++)
+		any |= balance_is_shared(&b->balances[b->order[i]]);
+	for (size_t i = from; any && i < end; i++) {
+		const struct balance *p = &b->balances[b->order[i]];
+
+		place_add(in, p->location_id);
+		if (balance_is_shared(p))
+			catalogue_sellers(l->catalogue, p->waits_at, p->location_id, place_add, in);
+	}
+}
+
+/* Locks every slot from which units may leave that a queue finds. So no two transactions take the last units beside it,
+ * and none takes units by a look that was before an order waited. */
+static void shared_lock(struct lane *l)
+{
+	struct batch *b = &l->batch;
+	struct places in = {.sku_id = 0};
+
+	for (size_t from = 0, end; from < b->balances_count; from = end) {
+		for (end = from + 1; end < b->balances_count; end++)
+			if (b->balances[b->order[end]].sku_id != b->balances[b->order[from]].sku_id)
+				break;
+		places_of_sku(l, &in, from, end);
+	}
+	shares_sum(&in.all);
+	values_reset(&l->rows);
+	for (size_t i = 0; i < in.all.count; i++)
+		values_row(&l->rows, V_INT(in.all.list[i].sku_id), V_INT(in.all.list[i].location_id));
+	if (l->rows.count > 0) {
+		txn_run(&l->txn, SLOTS_TOUCH, &(struct fill){.rows = &l->rows});
+		txn_run(&l->txn, SLOTS_UNTOUCH, &(struct fill){.rows = &l->rows});
+	}
+	shares_fini(&in.all);
 }
 
 static void takes_write(struct lane *l)
@@ -185,6 +250,8 @@ void stock_write(struct lane *l)
 		adds |= l->batch.balances[i].add > 0;
 		takes |= l->batch.balances[i].take > 0;
 	}
+	if (l->batch.needs & NEEDS_WAITED)
+		shared_lock(l);
 	if (l->batch.gathers_inside && gather_rows(l, true))
 		gather_run(l);
 	else if ((given.count > 0) + adds + takes > 1)

@@ -221,23 +221,28 @@ enum db_result handout_read(struct db *db, struct catalogue *c, struct handout *
 
 /* ---- writing */
 
+/* Units leave `available` by way of one slot, into which they are gathered. So it does not matter in which slots they
+ * are by then: orders that take what the queue leaves over move them. */
+static void units_draw(struct txn *t, const struct handout *h, struct values *rows)
+{
+	values_reset(rows);
+	values_row(rows, V_INT(h->sku_id), V_INT(h->to_id), V_INT(h->given));
+	txn_run(t, STOCK_GATHER, &(struct fill){.rows = rows, .slot = h->slot});
+	values_reset(rows);
+	values_row(rows, V_INT(h->sku_id), V_INT(h->to_id), V_INT(h->slot), V_INT(h->given), V_INT(0));
+	txn_run(t, STOCK_TAKE, &(struct fill){.rows = rows});
+	txn_expect(t, 2, TXN_SHORT);
+}
+
 static void slots_reserve(struct txn *t, const struct handout *h, struct values *rows)
 {
-	const struct shares *taken = h->taken;
-
+	if (h->draws)
+		units_draw(t, h, rows);
 	values_reset(rows);
 	for (size_t i = 0; i < h->at_to.count; i++)
 		values_row(rows, V_INT(h->sku_id), V_INT(h->to_id), V_INT(h->at_to.list[i].slot), V_INT(0),
 		           V_INT(h->at_to.list[i].qty));
 	txn_run(t, STOCK_RESERVE, &(struct fill){.rows = rows});
-	if (!taken)
-		return;
-	values_reset(rows);
-	for (size_t i = 0; i < taken->count; i++)
-		values_row(rows, V_INT(h->sku_id), V_INT(h->to_id), V_INT(taken->list[i].slot),
-		           V_INT(taken->list[i].qty), V_INT(0));
-	txn_run(t, STOCK_TAKE, &(struct fill){.rows = rows});
-	txn_expect(t, 2 * taken->count, TXN_SHORT);
 }
 
 static void units_write(struct txn *t, const struct handout *h, enum statement from, struct values *rows)

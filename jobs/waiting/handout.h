@@ -19,8 +19,8 @@ struct handout {
 	int64_t  units;                  /* to give, at most; 1 or more */
 	size_t   orders_max;             /* 0: HANDOUT_FIRST. handout_done raises and lowers it */
 	bool     passes;                 /* true: a locked order is skipped; false: it blocks those behind it */
-	const struct shares
-		*taken; /* units that leave `available` at `to`, summed: TXN_SHORT where a slot lacks them */
+	bool     draws;                  /* the units leave `available` at `to`: TXN_SHORT where too few are left .. */
+	uint16_t slot;                   /* .. by way of this slot, which exists */
 	/* ---- set by handout_read */
 	size_t waiting; /* lines that were looked at; 0: no order waits */
 	struct position {

@@ -1,6 +1,6 @@
 /* pull.c - see pull.h. Units that are freed become available as usual, so the writer that frees them needs to know
- * nothing of the queue. The lanes do not sell them (stock_waited) until this chore has given them to the queue, or no
- * order waits any more. Several services may do this at once: if a row has changed since it was read, the service reads
+ * nothing of the queue. The lanes keep as many of them as the queue asks for (stock_kept), until this chore has given
+ * them to the queue. Several services may do this at once: if a row has changed since it was read, the service reads
  * again. */
 #include "jobs/waiting/pull.h"
 #include "engine/base/clock.h"
@@ -70,53 +70,31 @@ static enum db_result queues_read(struct pull *p, struct db *db)
 
 /* ---- one sku at one location */
 
-struct slots {
-	struct handout *handout;
-	struct shares   all;
-};
-
 static void slot_read(void *arg, const struct db_row *row)
 {
-	struct slots *s = arg;
-	int64_t       qty = qty_read(row, 1);
+	struct handout *h = arg;
+	int64_t         qty = qty_read(row, 1);
 
-	if (qty < 1 || s->handout->units > INT64_MAX - qty) {
+	if (qty < 1 || h->units > INT64_MAX - qty) {
 		db_other(row);
 		return;
 	}
-	share_add(&s->all, s->handout->sku_id, s->handout->to_id, (uint16_t)db_int(row, 0), qty, 0);
-	s->handout->units += qty;
+	h->slot = (uint16_t)db_int(row, 0);
+	h->units += qty;
 }
 
-/* Takes the units to be given from these slots, one slot after the other. */
-static void slots_take(struct shares *slots, int64_t given)
-{
-	size_t kept = 0;
-
-	while (given > 0) {
-		assert(kept < slots->count);
-		struct share *s = &slots->list[kept++];
-
-		s->qty = s->qty < given ? s->qty : given;
-		given -= s->qty;
-	}
-	slots->count = kept;
-}
-
-static enum db_result given_write(struct db *db, struct handout *h, struct shares *slots, enum txn_verdict *verdict)
+static enum db_result given_write(struct db *db, struct handout *h, enum txn_verdict *verdict)
 {
 	struct txn     t = {0};
 	struct text    changes = {0};
 	enum db_result result;
 
-	slots_take(slots, h->given);
-	h->taken = slots;
+	assert(h->draws && h->count > 0);
 	txn_begin(&t, db);
 	txn_enter(&t, h->stamp_min, true);
 	handouts_write(&t, h, 1, STOCK_GIVE_BACK, NULL, &changes);
 	txn_log(&t, &changes);
 	result = txn_commit(&t, verdict);
-	h->taken = NULL;
 	text_fini(&changes);
 	return result;
 }
@@ -144,7 +122,6 @@ static enum db_result front_serve(struct pull *p, struct db *db, const struct fo
 {
 	struct handout  *h = &p->handout;
 	struct fill      at = {.sku = f->sku_id, .location = f->location_id};
-	struct slots     slots = {.handout = h};
 	enum txn_verdict verdict = TXN_DONE;
 	enum db_result   result;
 
@@ -153,19 +130,19 @@ static enum db_result front_serve(struct pull *p, struct db *db, const struct fo
 	h->from_id = f->queue_id;
 	h->to_id = f->location_id;
 	h->units = 0;
-	result = db_ask(db, PULL_SLOTS, &at, slot_read, &slots);
+	h->draws = true;
+	result = db_ask(db, PULL_SLOTS, &at, slot_read, h);
 	if (result == DB_OK && h->units > 0)
 		result = front_read(p, db);
 	if (result == DB_OK && h->units > 0 && h->lapsed_count > 0)
 		result = handout_sweep(db, h);
 	if (result == DB_OK && h->units > 0 && h->count > 0) {
-		result = given_write(db, h, &slots.all, &verdict);
+		result = given_write(db, h, &verdict);
 		*more = result == DB_OK && verdict == TXN_DONE;
 		handout_done(h, *more);
 	}
 	if (result == DB_OK && verdict == TXN_FENCED)
 		p->version = -1;
-	shares_fini(&slots.all);
 	return result;
 }
 

@@ -31,9 +31,8 @@ enum {
 	TASK_STEPS = 4,
 	LIMITED = 3,
 	WAIT_MS = 10000,
-	APART_US = 2000,    /* so that no two orders have come in the same millisecond */
-	FOR_SALE_MS = 1200, /* after this time without a waiting order a lane sells again */
-	TOLD_MAX = 300000   /* of a long run only the last part is printed */
+	APART_US = 2000,  /* so that no two orders have come in the same millisecond */
+	TOLD_MAX = 300000 /* of a long run only the last part is printed */
 };
 
 static struct {
@@ -46,10 +45,9 @@ static struct {
 	struct call   call;
 	struct answer answer;
 	struct ask    ask[MAKE_MAX];
-	int           task;                  /* steps that tasks are still open .. */
-	int64_t       first, last;           /* .. these */
-	struct text   told;                  /* all steps so far */
-	int64_t       waited_ms[MODEL_SKUS]; /* when an order last waited for each sku */
+	int           task;        /* steps that tasks are still open .. */
+	int64_t       first, last; /* .. these */
+	struct text   told;        /* all steps so far */
 } run;
 
 static unsigned any(unsigned n)
@@ -136,23 +134,6 @@ static void send_until(int wait_ms, bool (*meets)(int a, int b, struct text *why
 
 /* ---- what there is */
 
-static void waited_note(void)
-{
-	EACH_CELL(s, p)
-	if (run.model->kind[p] == INCOMING && line_next(run.model, s, p, -1) >= 0)
-		run.waited_ms[s] = clock_ms();
-}
-
-/* For a while a lane may go on refusing units for which no order waits any more. */
-static bool may_lag(const struct ask *a)
-{
-	bool lag = false;
-
-	for (int s = 0; s < MODEL_SKUS; s++)
-		lag |= run.waited_ms[s] && clock_ms() < run.waited_ms[s] + FOR_SALE_MS;
-	return lag && (a->what == ASK_RESERVE || a->what == ASK_REACQUIRE);
-}
-
 static bool sku_meets(int sku, int exactly, struct text *why)
 {
 	return meets_sku(&run.answer, run.model, sku, exactly, why);
@@ -196,27 +177,16 @@ static void compare(void)
 
 /* ---- calls */
 
-/* If a lane may lag, a refusal may differ in its numbers, and a grant may take a while. */
 static void ask_run(const struct ask *a)
 {
 	struct verdict v;
 	struct text    why = {0};
-	int64_t        from = clock_ms();
-	bool           lags = may_lag(a), good;
 
-	if (lags && a->best_effort)
-		usleep(FOR_SALE_MS * 1000);
 	wire_ask(&run.call, a, &run.maker.chance);
 	send();
 	meets_shown(run.answer.json, &run.ask[0].shown);
 	model_do(run.model, a, &v);
-	while (!(good = flow_failed() || meets_answer(&run.answer, a, &v, run.model, &why)) && lags &&
-	       (!v.code || run.answer.status == v.status) && !patience_is_over(from, WAIT_MS)) {
-		usleep(APART_US);
-		text_reset(&why);
-		send();
-	}
-	if (!good)
+	if (!flow_failed() && !meets_answer(&run.answer, a, &v, run.model, &why))
 		differs(&why);
 	text_fini(&why);
 	call_fini(&run.call);
@@ -278,11 +248,6 @@ static void several_run(bool changes)
 	int  n = changes ? make_changes(&run.maker, run.ask) : make_batch(&run.maker, run.ask);
 
 	n = atomic ? together_make(&run.maker, run.ask, n) : n;
-	for (int i = 0; i < n; i++)
-		if (may_lag(&run.ask[i])) {
-			usleep(FOR_SALE_MS * 1000);
-			break;
-		}
 	if (n == 0)
 		return;
 	if (changes)
@@ -539,7 +504,6 @@ static void step_run(void)
 	if (!run.maker.waits)
 		return;
 	usleep(APART_US);
-	waited_note();
 	compare();
 }
 

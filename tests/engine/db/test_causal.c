@@ -111,8 +111,8 @@ static const struct {
          "reservation_release_from "
          "reservation_settle_from reservation_replace reservation_take_turn task_lose split_first split_line_drop "
          "split_part_add returned_note returned_make returned_add reservation_extend counted_enter stock_deduct "
-         "stock_deduct_many stock_gather amend_order amend_ttl amend_shorts_drop amend_add waiting_follow "
-         "waiting_more waiting_less waiting_join waiting_trim waiting_raise waiting_add "
+         "stock_deduct_many stock_gather slots_touch slots_untouch amend_order amend_ttl amend_shorts_drop amend_add "
+         "waiting_follow waiting_more waiting_less waiting_join waiting_trim waiting_raise waiting_add "
          "waiting_lose_ahead waiting_lose waiting_confirm "
          "waiting_end reservation_wait "
          "waits_since_add reservation_on_hold reservation_off_hold on_hold_add on_hold_end on_hold_remove "},

@@ -3,6 +3,7 @@
 #include "tests/kit/server.h"
 #include "tests/lang/trap.h"
 
+#include <stdio.h>
 #include <unistd.h>
 
 static const char po[] = "raw PUT /v1/locations/po {'kind':'incoming'} -> 201";
@@ -81,15 +82,20 @@ Test(line, what_becomes_free_goes_to_those_who_wait)
 	     "run     audit                                    -> 0");
 }
 
-/* No order in the queue can be served, so freed units lie there: no new order gets them, whatever a lane remembers. The
- * operator decides. */
+/* An order that gets all that it waits for is not served. */
+static const char stops[] =
+	"CREATE TRIGGER no_order_is_served BEFORE DELETE ON waiting_line FOR EACH ROW SIGNAL SQLSTATE '45000'";
+static const char goes_on[] = "DROP TRIGGER no_order_is_served";
+
+/* No order in the queue can be served, and it asks for more than there is, so freed units lie there: no new order gets
+ * them, whatever a lane remembers. The operator decides. */
 Test(line, a_newcomer_gets_none_of_it)
 {
 	flow_begin();
 	flow_step("serve --lanes 1");
 	flow_step("second --lanes 1 --slot 5");
 	flow_steps(po,
-	           "receipt A +3 A@x +1 A@po +5                  -> 201",
+	           "receipt A +3 A@x +1 A@po +9                  -> 201",
 	           waits,
 	           "reserve N0 A=1                               -> 201",
 	           "reserve E1 A=1 ttl=60                        -> 201",
@@ -97,9 +103,11 @@ Test(line, a_newcomer_gets_none_of_it)
 	           "reserve E2 A=1 ttl=60                        -> 201",
 	           "reserve O1 A=1 A@x=1                         -> 201",
 	           "release O1                                   -> released");
-	trap_sql("CREATE TRIGGER nobody_is_served BEFORE DELETE ON waiting_line FOR EACH ROW SIGNAL SQLSTATE '45000'");
+	trap_sql(stops);
 	flow_steps("@2 reserve W1 A@po=1 confirm=true            -> 201 confirmed lines[0].waiting=true",
-	           "@2 reserve W2 A@po=9                         -> 409 short A@po available=4",
+	           "@2 reserve W2 A@po=1 confirm=true            -> 201",
+	           "@2 reserve W3 A@po=1 confirm=true            -> 201",
+	           "@2 reserve W4 A@po=9                         -> 409 short A@po available=6",
 	           "reserve N1 A=1                               -> 409 short A requested=1 available=0",
 	           "reserve N1 A=1                               -> 409 short A requested=1 available=0",
 	           "reserve N1 A=1 mode=best_effort              -> 409 short",
@@ -108,7 +116,8 @@ Test(line, a_newcomer_gets_none_of_it)
 	           "reserve N2 A@main,x=1                        -> 201 A@x=1",
 	           "reserve N3 A=2 replaces=N0                   -> 409 short A available=1",
 	           "reserve N3 A=1 replaces=N0                   -> 201 A@main=1",
-	           "sku A -> available=0 reserved=5 on_hand=5 @main available=0 @main reserved=4 @main on_hand=4",
+	           "sku A -> available=0 reserved=5 on_hand=5 @main available=0 @main reserved=4 @main on_hand=4"
+	           " incoming.available=6 incoming.reserved=2",
 	           "availability A                               -> 200 A available=0 A on_hand=5",
 	           "raw PUT /v1/skus/A/threshold {'low':1,'location':'main'} -> 200",
 	           "raw GET /v1/skus?location=main -> 200 items[0].locations[0].location=main items[0].locations=1",
@@ -123,12 +132,135 @@ Test(line, a_newcomer_gets_none_of_it)
 	           "adjust A -1                                  -> 201",
 	           "adjust A -1                                  -> 409 short A available=0",
 	           "receipt A +1                                 -> 201");
-	trap_sql("DROP TRIGGER nobody_is_served");
+	trap_sql(goes_on);
 	flow_steps("wait get W1                                  -> confirmed lines=1 A@main=1",
 	           "reserve N4 A=1                               -> 409 short",
-	           "receipt A +1                                 -> 201",
+	           "receipt A +3                                 -> 201",
 	           "reserve N4 A=1                               -> 201",
+	           "wait get W3                                  -> confirmed lines=1 A@main=1",
+	           "reserve N5 A=1                               -> 409 short A available=0",
 	           "run audit                                    -> 0");
+	flow_end();
+}
+
+/* Units on their way to the queue read as reserved, once: at their location and not at that of the queue. What the
+ * queue leaves over is for sale at once. Two locations of one queue keep units for it in the order of their numbers. */
+Test(line, units_on_their_way_count_once)
+{
+	flow_begin();
+	flow_step("serve --lanes 2");
+	flow_step("second --lanes 1 --slot 5");
+	flow_steps(po,
+	           "receipt A@po +5 A +1 A@x +1                  -> 201",
+	           "adjust  A -1 A@x -1                          -> 201",
+	           waits,
+	           "raw PUT /v1/locations/x {'waits_at':'po'}    -> 200 waits_at=po",
+	           "reserve W1 A@po=1 confirm=true               -> 201 confirmed",
+	           "reserve W2 A@po=1 confirm=true               -> 201 confirmed");
+	trap_sql(stops);
+	flow_steps("sku A -> available=0 reserved=0 on_hand=0 incoming.available=3 incoming.reserved=2",
+	           "receipt A +1                                 -> 201",
+	           "sku A -> available=0 reserved=1 on_hand=1 incoming.available=3 incoming.reserved=1",
+	           "receipt A@x +4                               -> 201",
+	           "sku A -> available=3 reserved=2 on_hand=5 incoming.available=3 incoming.reserved=0"
+	           " @main available=0 @main reserved=1 @x available=3 @x reserved=1",
+	           "@2 sku A -> available=3 reserved=2 on_hand=5 @x available=3 @x reserved=1",
+	           "availability A                               -> 200 A available=3 A on_hand=5",
+	           "raw GET /v1/skus?location=x                  -> 200 items[0].available=3 items[0].reserved=2"
+	           " items[0].locations[0].available=3 items[0].locations[0].reserved=1",
+	           "@2 reserve N1 A=1                            -> 409 short A requested=1 available=0",
+	           "@2 reserve N1 A@x=4                          -> 409 short A@x requested=4 available=3",
+	           "reserve N1 A@x=4                             -> 409 short A@x requested=4 available=3",
+	           "reserve N1 A@x=4 mode=best_effort            -> 201 held A@x=3",
+	           "@2 reserve N2 A@x=1                          -> 409 short A@x requested=1 available=0",
+	           "reserve N2 A@main+x=1                        -> 409 short lines[0].available=0",
+	           "sku A -> available=0 reserved=5 on_hand=5 incoming.available=3 incoming.reserved=0",
+	           "amend N1 A@x=1                               -> 200 A@x=1",
+	           "sku A -> available=2 reserved=3 on_hand=5 @x available=2 @x reserved=2",
+	           "@2 amend N1 A@x=2                            -> 200 A@x=2",
+	           "amend N1 A@x=4                               -> 409 short A@x requested=4 available=3",
+	           "adjust A@x -1                                -> 201",
+	           "sku A -> available=0 reserved=4 on_hand=4 @x available=0 @x reserved=3",
+	           "reserve N2 A@x=1                             -> 409 short A@x requested=1 available=0");
+	trap_sql(goes_on);
+	flow_steps("wait sku A -> available=0 reserved=4 on_hand=4 incoming.available=5 incoming.reserved=0",
+	           "get W1                                       -> confirmed lines=1 !lines[0].waiting",
+	           "get W2                                       -> confirmed lines=1 !lines[0].waiting",
+	           "run audit                                    -> 0");
+	flow_end();
+}
+
+/* A stopped location keeps nothing for the queue, so the next one keeps all; of a stopped sku nothing is kept. A read
+ * of some locations says the same of them as a read of all, and an atomic call meets the same figures. */
+Test(line, stops_and_calls_know_what_is_kept)
+{
+	flow_begin();
+	flow_step("serve --lanes 2");
+	flow_steps(po,
+	           "receipt A@po +5 A +1 A@x +1                  -> 201",
+	           "adjust  A -1 A@x -1                          -> 201",
+	           waits,
+	           "raw PUT /v1/locations/x {'waits_at':'po'}    -> 200 waits_at=po",
+	           "reserve W1 A@po=1 confirm=true               -> 201 confirmed",
+	           "reserve W2 A@po=1 confirm=true               -> 201 confirmed");
+	trap_sql(stops);
+	flow_steps("receipt A +1 A@x +4                          -> 201",
+	           "raw POST /v1/stock {'skus':['A'],'locations':['x']} -> 200 items[0].locations=1"
+	           " items[0].locations[0].available=3 items[0].locations[0].reserved=1",
+	           "raw POST /v1/stock {'skus':['A'],'locations':['po']} -> 200 items[0].locations=1"
+	           " items[0].locations[0].available=3 items[0].locations[0].reserved=0",
+	           "batch atomic N1 A@x=3 | N2 A@x=1             -> 409 not_all | 424 not_done"
+	           " | 409 short A@x requested=1 available=0",
+	           "raw PUT /v1/locations/main {'for_sale':false} -> 200 for_sale=false",
+	           "sku A -> available=2 reserved=2 stopped=1 incoming.reserved=0 @x available=2 @x reserved=2",
+	           "reserve N1 A@x=3                             -> 409 short A@x requested=3 available=2",
+	           "raw PUT /v1/locations/main {'for_sale':true} -> 200 !for_sale",
+	           "raw PUT /v1/skus/A {'for_sale':false}        -> 200 for_sale=false",
+	           "sku A -> available=0 reserved=0 stopped=5 incoming.available=0 incoming.reserved=2",
+	           "reserve N1 A@x=1                             -> 409 not_for_sale",
+	           "raw PUT /v1/skus/A {'for_sale':true}         -> 200 !for_sale",
+	           "batch atomic N1 A@x=2 | N2 A@x=1             -> 201 | 201",
+	           "reserve N3 A@x=1                             -> 409 short A@x available=0",
+	           "sku A -> available=0 reserved=5 on_hand=5 incoming.available=3 incoming.reserved=0");
+	trap_sql(goes_on);
+	flow_steps("wait sku A -> available=0 reserved=5 on_hand=5 incoming.available=5 incoming.reserved=0",
+	           "count A@po=5 -> 201",
+	           "run audit                                    -> 0");
+	flow_end();
+}
+
+/* The queue is served while many new orders come, through two services: they get what the queue leaves over, and each
+ * order that waits gets its unit. */
+Test(line, newcomers_get_what_the_queue_leaves_over)
+{
+	enum { WAITING = 20, OVER = 30, ROUNDS = 2 };
+	struct race *race;
+
+	flow_begin();
+	flow_step("serve --lanes 2");
+	flow_step("second --lanes 2 --slot 4");
+	flow_steps(po,
+	           "receipt A@po +1000 A +1                      -> 201",
+	           "adjust  A -1                                 -> 201",
+	           waits);
+	for (int round = 1; round <= ROUNDS; round++) {
+		char words[80];
+		int  sold;
+
+		for (int i = 0; i < WAITING; i++)
+			flow_step("reserve W%d-%d A@po=1 confirm=true -> 201", round, i);
+		snprintf(words, sizeof(words), "reserve N%d-# A=1", round);
+		race = flow_race("16*40", words);
+		flow_step("receipt A +%d -> 201", WAITING + OVER);
+		trap_raced(race, "*x 201 held | *x 409 short");
+		sold = (int)trap_number("SELECT COUNT(*) FROM reservation WHERE order_id LIKE 'N%d-%%'", round);
+		cr_expect_leq(sold, OVER);
+		flow_step("wait sku A -> available=%d reserved=%d @po reserved=0 @po available=1000", OVER - sold,
+		          (round - 1) * (WAITING + OVER) + WAITING + sold);
+		if (sold < OVER)
+			flow_step("reserve R%d A=%d -> 201", round, OVER - sold);
+	}
+	flow_step("run audit -> 0");
 	flow_end();
 }
 
