@@ -154,7 +154,11 @@ struct page {
 	enum reservation_state state;    /* a reservation list: the state to show; 0: all (list.h) */
 	bool                   on_hold;  /* .. of what is held back */
 	const char            *error;    /* .. with this last error; here and below text of the op, NULL: any */
-	const char            *prefix;   /* a list of skus: the beginning of their codes .. */
+	const char            *customer; /* .. of this customer */
+	const char            *reference; /* .. with this reference */
+	bool                   by_time;  /* .. made from .. */
+	int64_t                created_after, created_before; /* .. this ms on, before this one */
+	const char            *prefix;   /* .. or skus: the beginning of their ids or codes .. */
 	const char            *location; /* .. where they were ever stocked .. */
 	const char            *barcode;  /* .. that have it .. */
 	bool                   low;      /* .. and are low or out */

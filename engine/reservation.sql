@@ -105,13 +105,20 @@ VALUES (?, ?, ?, NULLIF(?, 0), ?, @t + INTERVAL ? SECOND, IF(state = {held}, exp
         IF(state = {held}, {not_yet}, @t), 0, @t, @s, ?);
 
 -- name: reservation_note_customer (prepared, never_waits)
--- A new order that has a customer and nothing else. Values: (reservation_id, customer).
-INSERT INTO reservation_note (reservation_id, customer) VALUES (?, ?);
+-- A new order that has a customer and nothing else. Values: (reservation_id, customer, state).
+INSERT INTO reservation_note (reservation_id, customer, state) VALUES (?, ?, ?);
 
 -- name: reservation_note_add (never_waits)
--- Rows: (reservation_id, reference, replaced_by, customer, replaces). A replaced order may have a row already.
-INSERT INTO reservation_note (reservation_id, reference, replaced_by, customer, replaces) VALUES {rows}
-    ON DUPLICATE KEY UPDATE replaced_by = VALUES(replaced_by);
+-- Rows: (reservation_id, reference, replaced_by, customer, replaces, state). A replaced order may have a row already.
+INSERT INTO reservation_note (reservation_id, reference, replaced_by, customer, replaces, state) VALUES {rows}
+    ON DUPLICATE KEY UPDATE replaced_by = VALUES(replaced_by), state = VALUES(state);
+
+-- name: note_states (never_waits)
+-- The notes of orders that have another state since this transaction. It has locked the orders, so two never meet here.
+UPDATE reservation_note n FORCE INDEX (PRIMARY)
+  STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = n.reservation_id
+   SET n.state = r.state
+ WHERE n.reservation_id IN (0, {list});
 
 -- name: reservation_ship_after (never_waits)
 -- New reservations that no claim takes before a time, or before the end of a hold that they take over. Rows:
@@ -420,6 +427,44 @@ SELECT h.reservation_id, 0, r.due_at,
   FROM reservation_on_hold h FORCE INDEX (PRIMARY)
   STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = h.reservation_id
  WHERE h.reservation_id < {before_id} ORDER BY h.reservation_id DESC LIMIT {limit};
+
+-- piece: reads_so
+-- An order in {state} as it stands: any ({lapsed} 2), or a hold past its time (1) or not (0); other states always.
+({lapsed} = 2 OR {state} <> {held} OR (r.expires_at <= UTC_TIMESTAMP(3)) = {lapsed})
+
+-- name: reservation_list_customer
+-- A walk over {limit} reservations of {customer} in {state}, the newest first, and whether each belongs to the list.
+SELECT n.reservation_id, 0, r.due_at, {reads_so}
+  FROM reservation_note n FORCE INDEX (customer)
+  STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = n.reservation_id
+ WHERE n.customer = {customer} AND n.state = {state} AND n.reservation_id < {before_id}
+ ORDER BY n.reservation_id DESC LIMIT {limit};
+
+-- name: reservation_list_reference
+-- The same with {reference}.
+SELECT n.reservation_id, 0, r.due_at, {reads_so}
+  FROM reservation_note n FORCE INDEX (reference)
+  STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = n.reservation_id
+ WHERE n.reference = {reference} AND n.state = {state} AND n.reservation_id < {before_id}
+ ORDER BY n.reservation_id DESC LIMIT {limit};
+
+-- name: reservation_list_prefix
+-- A walk over {limit} reservations by their order_id, which begins with {prefix}: behind it no id has a byte 255.
+SELECT reservation_id, 0, due_at, 1, order_id FROM reservation FORCE INDEX (order_id)
+ WHERE order_id > {after_code} AND order_id >= {prefix} AND order_id < CONCAT({prefix}, 0xFF)
+ ORDER BY order_id LIMIT {limit};
+
+-- name: reservation_list_created
+-- A walk over {limit} ids from {from_id} on, newest first, and whether each was made at {from_at} or later, and before
+-- {until_at}.
+SELECT reservation_id, 0, due_at, created_at >= {from_at} AND created_at < {until_at}
+  FROM reservation FORCE INDEX (PRIMARY)
+ WHERE reservation_id < {before_id} AND reservation_id >= {from_id} ORDER BY reservation_id DESC LIMIT {limit};
+
+-- name: reservation_made
+-- The first reservation from {from_id} on, and when it was made. A part of a split has the time of its first.
+SELECT reservation_id, created_at FROM reservation FORCE INDEX (PRIMARY)
+ WHERE reservation_id >= {from_id} AND NOT noted & {parts} ORDER BY reservation_id LIMIT 1;
 
 -- name: reservation_probe
 -- The rows of the list that no other transaction has locked right now.

@@ -7,6 +7,7 @@
 #include "engine/db/txn.h"
 #include "engine/log/event.h"
 #include "jobs/order_index.h"
+#include "engine/promise/noted.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -279,6 +280,8 @@ static enum db_result take_up(struct db *db, const struct task *task, int64_t le
 		txn_expect(&t, 1, TXN_CLOSED);
 		txn_run(&t, TASK_TAKE_UP_ORDERS, &fill);
 		txn_expect(&t, rows.rows, TXN_MOVED);
+		if (changes.len > 0) /* some were buried */
+			noted_follow(&t, first->list, first->count);
 		txn_log(&t, &changes);
 		result = txn_commit(&t, &verdict);
 	}

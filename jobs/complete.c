@@ -12,6 +12,7 @@
 #include "engine/db/retry.h"
 #include "engine/log/event.h"
 #include "engine/write/on_hold.h"
+#include "engine/promise/noted.h"
 #include "engine/promise/shares.h"
 #include "engine/promise/waiting.h"
 #include "jobs/order_index.h"
@@ -97,6 +98,8 @@ static enum db_result fail_write(struct db *db, const struct reservation_reader 
 	txn_run(&t, TASK_FAIL,
 	        &(struct fill){.rows = &rows, .task = (int64_t)task->task_id, .state = task_kind_from(task->kind)});
 	txn_expect(&t, open->count, TXN_MOVED);
+	if (buried > 0)
+		noted_follow(&t, open->list, open->count);
 	txn_log(&t, &changes);
 	if (task->state == TASK_OPEN)
 		task_count(&t, TASK_FAILED, task, open->count);
@@ -208,6 +211,7 @@ static enum db_result complete_write(struct parts *p, struct reservation **list,
 	txn_enter(&t, reservations_as_read(NULL, list, count), *done > 0);
 	rows_run(&t, task_kind_complete(task->kind), task, list, *done);
 	rows_run(&t, TASK_GIVE_BACK_HELD, task, list + *done, count - *done);
+	noted_follow(&t, list, *done);
 	if (*done > 0)
 		effect_run(&t, p, list, *done);
 	task_count(&t, TASK_COMPLETED, task, *done);

@@ -6,6 +6,7 @@
 #include "engine/db/retry.h"
 #include "engine/db/txn.h"
 #include "engine/log/event.h"
+#include "engine/promise/noted.h"
 #include "engine/promise/waiting.h"
 
 #include <stdlib.h>
@@ -100,6 +101,7 @@ static enum db_result kick(struct db *db, const struct reservation_reader *in, u
 		txn_enter(&t, reservations_as_read(&rows, buried, count), true);
 		txn_run(&t, RESERVATION_KICK, &(struct fill){.rows = &rows});
 		txn_expect(&t, count, TXN_MOVED);
+		noted_follow(&t, buried, count);
 		waiting_put_aside(&t, buried, count);
 		txn_log(&t, &changes);
 		result = txn_commit(&t, &verdict);

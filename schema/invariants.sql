@@ -320,6 +320,13 @@ SELECT r.order_id, IFNULL(ELT(r.state, {reservation_states}), r.state), r.noted,
    AND NOT EXISTS (SELECT 1 FROM reservation_on_hold h FORCE INDEX (PRIMARY)
                     WHERE h.reservation_id = r.reservation_id);
 
+-- name: note_has_state (by_reservation)
+-- The note of an order says the order's state, by which orders of a customer are found.
+SELECT r.order_id, IFNULL(ELT(r.state, {reservation_states}), r.state) AS state, n.state AS noted_state
+  FROM reservation_note n FORCE INDEX (PRIMARY)
+  STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = n.reservation_id
+ WHERE n.state <> r.state AND n.reservation_id BETWEEN {from_id} AND {until_id};
+
 -- name: lease_within_an_hour (by_task)
 -- No lease is longer than an hour, and no task was made later than now: otherwise a clock was ahead, and a reaper
 -- brings it back.

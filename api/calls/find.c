@@ -9,6 +9,7 @@ static void found_write(struct json_writer *w, void *arg)
 {
 	const struct query *q = ((struct op *)arg)->query;
 
+	assert(q->items == q->page.ids_count);
 	json_open_array(w, "items");
 	for (size_t i = 0; i < q->items; i++) {
 		if (!q->reservations[i]) {

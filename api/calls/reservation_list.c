@@ -2,6 +2,7 @@
 #include "api/calls/reservation_list.h"
 #include "api/calls/page.h"
 #include "api/request.h"
+#include "engine/base/clock.h"
 #include "engine/rows_json.h"
 
 #include <stdio.h>
@@ -39,22 +40,61 @@ static bool query_state(struct request *r, enum reservation_state *state)
 	return false;
 }
 
+/* The filters of the list, of which a call names one. */
+static const struct filter {
+	const char *name, *beside; /* a second parameter, or NULL .. */
+	bool        needs_beside;  /* .. without which the first says nothing */
+	bool        any_state;     /* a state may stand beside it, whatever it is */
+	bool        live_state;    /* .. held, confirmed or buried */
+} filters[] = {
+	{"on_hold", NULL, false, false, true},
+	{"sku", "location", false, false, true},
+	{"error", NULL, false, false, true},
+	{"customer", NULL, false, true, true},
+	{"reference", NULL, false, true, true},
+	{"prefix", NULL, false, false, false},
+	{"created_after", "created_before", true, false, false},
+};
+
+static bool refuse_filter(struct request *r, const char *field)
+{
+	metrics_refused(&r->all->metrics, UNSUPPORTED_FILTER);
+	reply_problem(r, outcome_status(UNSUPPORTED_FILTER), outcome_code(UNSUPPORTED_FILTER), field,
+	              outcome_detail(UNSUPPORTED_FILTER), NULL, NULL);
+	return false;
+}
+
+/* True: an index serves all that the call asks for. */
+static bool filters_are_served(struct request *r, enum reservation_state state)
+{
+	const struct filter *asked = NULL;
+
+	for (size_t i = 0; i < LENGTH(filters); i++) {
+		const struct filter *f = &filters[i];
+		bool                 has = query_text(r, f->name), beside = f->beside && query_text(r, f->beside);
+
+		if (!has && !beside)
+			continue;
+		if (asked || !has)
+			return refuse_filter(r, has ? f->name : f->beside);
+		if (f->needs_beside && !beside)
+			return refuse_filter(r, f->name);
+		asked = f;
+	}
+	if (query_text(r, "error") && state != BURIED)
+		return refuse_filter(r, "error");
+	if (asked && state && !asked->any_state && !(asked->live_state && reservation_is_live(state)))
+		return refuse_filter(r, "state");
+	return true;
+}
+
 /* Reads the filter by holding: a sku, at a location or anywhere. The sku becomes the op's line. */
 static bool query_holding(struct request *r, struct op *op)
 {
-	const char            *sku, *location;
-	enum reservation_state state = op->query->page.state;
+	const char *sku, *location;
 
 	if (!query_code(r, "sku", SKU_MAX, &sku) || !query_code(r, "location", LOCATION_MAX, &location))
 		return false;
-	if (!sku && location) {
-		reply_invalid(r, "location", "is asked for with a sku only");
-		return false;
-	}
-	if (sku && state && !reservation_is_live(state)) {
-		reply_invalid(r, "state", "must be one of: held, confirmed, buried, where a sku is asked for");
-		return false;
-	}
 	if (sku && location)
 		op_line(op, sku, strlen(sku), location, strlen(location), 0);
 	else if (sku)
@@ -65,49 +105,85 @@ static bool query_holding(struct request *r, struct op *op)
 /* What is held back is a list of its own, of any live state or of one. */
 static bool query_on_hold(struct request *r, struct op *op)
 {
-	const char            *asked = query_text(r, "on_hold");
-	enum reservation_state state = op->query->page.state;
+	const char *asked = query_text(r, "on_hold");
 
-	if (!asked)
+	op->query->page.on_hold = asked;
+	if (!asked || strcmp(asked, "true") == 0)
 		return true;
-	op->query->page.on_hold = true;
-	if (strcmp(asked, "true") != 0)
-		reply_invalid(r, "on_hold", "must be true, or left out");
-	else if (state && !reservation_is_live(state))
-		reply_invalid(r, "state", "must be one of: held, confirmed, buried, where on_hold is asked for");
-	else if (op->lines_count > 0)
-		reply_invalid(r, "sku", "is asked for without on_hold only");
-	else if (op->query->page.error)
-		reply_invalid(r, "error", "is asked for without on_hold only");
-	else
-		return true;
+	reply_invalid(r, "on_hold", "must be true, or left out");
 	return false;
 }
 
-static bool query_error(struct request *r, struct query *q, struct op *op)
+static bool query_note(struct request *r, struct op *op, const char *name, const char **to)
 {
-	const char *error = query_text(r, "error");
+	const char *text = query_text(r, name);
 
-	if (!error)
-		return true;
-	if (q->page.state != BURIED || strlen(error) > NOTE_MAX) {
-		reply_invalid(r, "error",
-		              q->page.state == BURIED ? "may have at most 500 bytes"
-		                                      : "is asked for with state=buried only");
+	if (text && (!*text || strlen(text) > NOTE_MAX)) {
+		reply_invalid(r, name, "must be 1 to 500 bytes");
 		return false;
 	}
-	q->page.error = op_text(op, error, strlen(error));
+	*to = text ? op_text(op, text, strlen(text)) : NULL;
+	return true;
+}
+
+static bool query_customer(struct request *r, struct op *op)
+{
+	const char *customer = query_text(r, "customer");
+	char        rule[CODE_RULE_SIZE];
+
+	if (customer && !id_valid(customer, strlen(customer), ID_MAX)) {
+		snprintf(rule, sizeof(rule), ID_RULE, (size_t)ID_MAX);
+		reply_invalid(r, "customer", rule);
+		return false;
+	}
+	op->query->page.customer = customer ? op_text(op, customer, strlen(customer)) : NULL;
+	return true;
+}
+
+static bool query_prefix(struct request *r, struct op *op)
+{
+	const char *prefix = query_text(r, "prefix");
+	char        rule[CODE_RULE_SIZE];
+
+	if (prefix && !code_begins(prefix, strlen(prefix), ID_MAX)) {
+		snprintf(rule, sizeof(rule), PREFIX_RULE, (size_t)ID_MAX);
+		reply_invalid(r, "prefix", rule);
+		return false;
+	}
+	op->query->page.prefix = prefix ? op_text(op, prefix, strlen(prefix)) : NULL;
+	return true;
+}
+
+/* The first ms that is not before the time. */
+static bool query_time(struct request *r, struct page *page, const char *name, int64_t *ms)
+{
+	const char *text = query_text(r, name);
+	int64_t     us;
+
+	if (!text)
+		return true;
+	if (!time_read(text, &us)) {
+		reply_invalid(r, name, "must be a time of RFC 3339: 2026-11-20T08:47:00Z");
+		return false;
+	}
+	*ms = (us + 999) / 1000;
+	page->by_time = true;
 	return true;
 }
 
 void get_reservations(struct request *r)
 {
-	struct op *op = page_op(r, OP_LIST_RESERVATIONS);
+	struct op   *op = page_op(r, OP_LIST_RESERVATIONS);
+	struct page *page;
 
 	if (!op)
 		return;
-	if (query_state(r, &op->query->page.state) && query_holding(r, op) && query_error(r, op->query, op) &&
-	    query_on_hold(r, op))
+	page = &op->query->page;
+	if (query_state(r, &page->state) && query_holding(r, op) && query_note(r, op, "error", &page->error) &&
+	    query_note(r, op, "reference", &page->reference) && query_customer(r, op) && query_prefix(r, op) &&
+	    query_time(r, page, "created_after", &page->created_after) &&
+	    query_time(r, page, "created_before", &page->created_before) && query_on_hold(r, op) &&
+	    filters_are_served(r, page->state))
 		request_ask(r, op, items_write);
 	else
 		op_free(op);

@@ -41,6 +41,7 @@ void sku_answer_write(struct json_writer *w, void *answer)
 	const struct sku_answer *a = answer;
 	struct sum               sum = sum_within(a->sku, a->totals, a->count, NULL);
 
+	assert(a->count == 0 || a->totals);
 	if (a->count > 1)
 		qsort(a->totals, a->count, sizeof(*a->totals), total_order);
 	json_put_string(w, "sku", sku_code(a->sku));

@@ -2,6 +2,7 @@
 #include "engine/promise/shares.h"
 #include "engine/base/memory.h"
 #include "engine/log/event.h"
+#include "engine/promise/noted.h"
 #include "engine/promise/waiting.h"
 
 #include <stdio.h>
@@ -154,6 +155,7 @@ enum db_result holds_expire(struct db *db, struct reservation *const *list, size
 		txn_run(&t, TASK_LOSE, &fill);
 	txn_run(&t, RESERVATION_EXPIRE, &fill);
 	txn_expect(&t, count, TXN_MOVED);
+	noted_follow(&t, list, count);
 	stock_give_back(&t, list, count);
 	waiting_end(&t, list, count);
 	text_reset(changes);

@@ -161,31 +161,43 @@ struct list_key {
 };
 
 struct list_keys {
-	const char      *error;         /* the last error that the orders have; NULL: any */
-	uint32_t         sku, location; /* the walk is over reservations that hold this sku here; 0: any */
-	bool             on_hold;       /* .. that are held back */
-	int64_t          state;         /* .. and are in this state; 0: any live one */
-	struct list_key *list;
-	size_t           count, max, part;
-	size_t           walked; /* rows looked at, in the list or not */
-	struct list_key  last;   /* the last of them */
+	const struct page *page;
+	const char        *prefix;            /* of order_id, by which the list is sorted; NULL: it is not */
+	bool               by_time;           /* of those that were made from a time to another */
+	const char        *error;             /* the last error that the orders have; NULL: any */
+	uint32_t           sku, location;     /* the walk is over reservations that hold this sku here; 0: any */
+	bool               on_hold;           /* .. that are held back */
+	int64_t            state;             /* .. and are in this state; 0: any live one */
+	int64_t            from_id;           /* of those by their time: the first that may belong to the list */
+	char               after[ID_MAX + 1]; /* of those by their order_id: the last one */
+	struct list_key   *list;
+	size_t             count, max, part;
+	size_t             walked; /* rows looked at, in the list or not */
+	struct list_key    last;   /* the last of them */
 };
 
-static void key_read(void *arg, const struct db_row *row)
+static void key_add(struct list_keys *keys, const struct list_key *key, bool belongs)
 {
-	struct list_keys *keys = arg;
+	bool listed = keys->sku && keys->count > 0 && keys->list[keys->count - 1].id == key->id;
 
-	int64_t id = db_int(row, 0);
-	bool    listed = keys->sku && keys->count > 0 && keys->list[keys->count - 1].id == id;
-
-	keys->last = (struct list_key){id, db_int(row, 1), time_parse(row->col[2]), (int64_t)keys->part};
+	keys->last = *key;
 	keys->walked++;
-	if (!db_int(row, 3) && !listed)
+	if (!belongs && !listed)
 		return;
 	if (keys->sku)
 		keys->last.task = 0; /* the other lines of a reservation that is in the list are passed over */
 	if (!listed && keys->count < keys->max)
 		keys->list[keys->count++] = keys->last;
+}
+
+static void key_read(void *arg, const struct db_row *row)
+{
+	struct list_keys     *keys = arg;
+	const struct list_key key = {db_int(row, 0), db_int(row, 1), time_parse(row->col[2]), (int64_t)keys->part};
+
+	if (keys->prefix)
+		db_copy(row, 4, keys->after, sizeof(keys->after));
+	key_add(keys, &key, db_int(row, 3) != 0);
 }
 
 /* A state is read from parts of the index, one after the other: a hold past its time reads expired before it is swept.
@@ -201,13 +213,118 @@ static const struct part {
 	{BURIED, BURIED, 0, false},      {BURIED, BURIED, 0, true},
 };
 
+/* ---- of a customer, or with a reference */
+
+static bool is_noted(const struct page *page)
+{
+	return page->customer || page->reference;
+}
+
+/* Rows of one state after the other, each the newest first. */
+struct noted {
+	struct noted_row {
+		struct list_key key;
+		bool            belongs;
+	} * list;
+	size_t count, max;
+};
+
+static void noted_read(void *arg, const struct db_row *row)
+{
+	struct noted *in = arg;
+
+	in->list = mem_reach(in->list, in->count, &in->max, sizeof(*in->list));
+	in->list[in->count++] = (struct noted_row){{db_int(row, 0), 0, time_parse(row->col[2]), 0}, db_int(row, 3)};
+}
+
+static int noted_order(const void *a, const void *b)
+{
+	const struct noted_row *x = a, *y = b;
+
+	return (x->key.id < y->key.id) - (x->key.id > y->key.id);
+}
+
+/* The next `count` rows of the states that may read as the one that is asked for. */
+static enum db_result noted_walk(struct db *db, int64_t before_id, size_t count, struct list_keys *keys)
+{
+	const struct page     *page = keys->page;
+	enum reservation_state asked = page->state;
+	struct noted           in = {0};
+	struct fill            fill = {.customer = page->customer,
+	                               .reference = page->reference,
+	                               .before_id = before_id,
+	                               .lapsed = !asked ? 2 : asked == EXPIRED,
+	                               .limit = (int64_t)count};
+	enum db_result         result = DB_OK;
+
+	for (fill.state = HELD; result == DB_OK && fill.state < STATES; fill.state++)
+		if (!asked || fill.state == (int64_t)asked || (asked == EXPIRED && fill.state == HELD))
+			result = db_ask(db, page->customer ? RESERVATION_LIST_CUSTOMER : RESERVATION_LIST_REFERENCE,
+			                &fill, noted_read, &in);
+	if (in.count > 1)
+		qsort(in.list, in.count, sizeof(in.list[0]), noted_order);
+	for (size_t i = 0; result == DB_OK && i < in.count && i < count; i++)
+		key_add(keys, &in.list[i].key, in.list[i].belongs);
+	free(in.list);
+	return result;
+}
+
+/* ---- by the time at which they were made */
+
+/* Ids are given in the order of time, but for transactions of the same moment. */
+enum { SAME_MOMENT_MS = 2000 };
+
+struct made {
+	int64_t id, at; /* id 0: there is none */
+};
+
+static void newest_read(void *arg, const struct db_row *row)
+{
+	((struct made *)arg)->id = db_int(row, 0);
+}
+
+static void made_read(void *arg, const struct db_row *row)
+{
+	*(struct made *)arg = (struct made){db_int(row, 0), time_parse(row->col[1])};
+}
+
+/* The first id below `high` of the reservations that were made at that time or later; `high`: none was. */
+static enum db_result made_from(struct db *db, int64_t at_ms, int64_t high, int64_t *id)
+{
+	int64_t        low = 0;
+	enum db_result result = DB_OK;
+
+	while (result == DB_OK && low < high) {
+		int64_t     middle = low + (high - low) / 2;
+		struct made made = {0};
+
+		result = db_ask(db, RESERVATION_MADE, &(struct fill){.from_id = middle}, made_read, &made);
+		if (made.id < middle || made.at >= at_ms)
+			high = middle;
+		else
+			low = made.id < high ? made.id + 1 : high;
+	}
+	*id = low;
+	return result;
+}
+
+/* ---- walks */
+
+/* The statement of a list without parts. */
+static enum statement walk_of(const struct list_keys *keys)
+{
+	return keys->sku       ? RESERVATION_LIST_HOLDERS
+	       : keys->on_hold ? RESERVATION_LIST_ON_HOLD
+	       : keys->prefix  ? RESERVATION_LIST_PREFIX
+	       : keys->by_time ? RESERVATION_LIST_CREATED
+	                       : RESERVATION_LIST;
+}
+
 /* The rows behind `after`, `count` at most. part NULL: of all states, of the holders of a sku, or of orders on hold. */
 static enum db_result rows_walk(struct db *db, const struct part *part, const struct list_key *after, size_t count,
                                 struct list_keys *keys)
 {
-	enum statement name = keys->sku       ? RESERVATION_LIST_HOLDERS
-	                      : keys->on_hold ? RESERVATION_LIST_ON_HOLD
-	                                      : RESERVATION_LIST;
+	enum statement name = walk_of(keys);
 	struct fill    fill = {.sku = keys->sku,
 	                       .error = keys->error,
 	                       .location = keys->location,
@@ -217,8 +334,15 @@ static enum db_result rows_walk(struct db *db, const struct part *part, const st
 	                       .after_id = after->id,
 	                       .before_id = after->id,
 	                       .before_location = after->task,
+	                       .prefix = keys->prefix,
+	                       .after_code = keys->after,
+	                       .from_id = keys->from_id,
+	                       .from_at = keys->page->created_after,
+	                       .until_at = keys->page->created_before,
 	                       .limit = (int64_t)count};
 
+	if (is_noted(keys->page))
+		return noted_walk(db, after->id, count, keys);
 	if (part) {
 		fill.state = part->stored;
 		fill.lapsed = part->lapsed;
@@ -260,22 +384,76 @@ static bool state_belongs(const struct op *op, const struct list_keys *keys, enu
 static int64_t filter_of(const struct op *op, const struct list_keys *keys)
 {
 	_Static_assert(STATES <= 8, "a state takes three bits");
-	int64_t error = keys->error ? (int64_t)hash_stable(keys->error, strlen(keys->error)) << 31 : 0;
+	_Static_assert(offsetof(struct page, created_before) == offsetof(struct page, created_after) + sizeof(int64_t),
+	               "both times are hashed together");
+	const struct page *page = &op->query->page;
+	int64_t            error = keys->error ? (int64_t)hash_stable(keys->error, strlen(keys->error)) << 31 : 0;
 
+	/* no list is of a location without a sku */
 	if (keys->on_hold)
-		return 1 << 3 | op->query->page.state; /* no list is of a location without a sku */
+		return 1 << 3 | page->state;
+	if (is_noted(page)) {
+		const char *text = page->customer ? page->customer : page->reference;
+
+		return (int64_t)hash_stable(text, strlen(text)) << 31 | (page->customer ? 2 : 3) << 3 | page->state;
+	}
+	if (keys->by_time)
+		return (int64_t)hash_stable(&page->created_after, 2 * sizeof(page->created_after)) << 31 | 4 << 3;
 	return (error ^ (int64_t)keys->sku << 31) | (int64_t)(keys->location & 0xfffffff) << 3 | op->query->page.state;
+}
+
+static uint32_t prefix_filter(const struct list_keys *keys)
+{
+	return hash_stable(keys->prefix, strlen(keys->prefix));
+}
+
+/* By their ids, all of which begin with the prefix. */
+static enum db_result prefix_read(struct db *db, struct op *op, struct list_keys *keys)
+{
+	size_t len;
+
+	if (!cursor_read_code(keys->page->cursor, 'o', prefix_filter(keys), keys->after, ID_MAX, &len)) {
+		op->outcome = BAD_CURSOR;
+		return DB_OK;
+	}
+	keys->after[len] = '\0';
+	return part_read(db, NULL, (struct list_key){.id = INT64_MAX}, keys);
+}
+
+/* Where the walk by time begins and ends. A cursor knows the end. */
+static enum db_result created_begin(struct db *db, const struct op *op, struct list_key *after, struct list_keys *keys)
+{
+	const struct page *page = keys->page;
+	struct made        newest = {0};
+	enum db_result     result;
+
+	if (op->query->page.cursor[0]) {
+		keys->from_id = after->due_ms;
+		return DB_OK;
+	}
+	if (page->created_after >= page->created_before) {
+		after->id = 0;
+		return DB_OK;
+	}
+	result = db_ask(db, RESERVATION_LIST, &(struct fill){.before_id = INT64_MAX, .limit = 1}, newest_read, &newest);
+	after->id = newest.id < INT64_MAX ? newest.id + 1 : INT64_MAX;
+	if (result == DB_OK)
+		result = made_from(db, page->created_before + SAME_MOMENT_MS, after->id, &after->id);
+	return result == DB_OK ? made_from(db, page->created_after - SAME_MOMENT_MS, after->id, &keys->from_id)
+	                       : result;
 }
 
 /* The keys of a page: of all reservations, of the holders of a sku, of orders on hold, or from the parts of the state.
  */
 static enum db_result keys_read(struct db *db, struct op *op, struct list_keys *keys)
 {
-	bool            by_parts = op->query->page.state && !keys->sku && !keys->on_hold;
+	bool            by_parts = op->query->page.state && !keys->sku && !keys->on_hold && !is_noted(keys->page);
 	struct list_key after = {.id = by_parts ? 0 : INT64_MAX};
 	int64_t         place = 0; /* the part, and 100 times the task */
 	enum db_result  result = DB_OK;
 
+	if (keys->prefix)
+		return prefix_read(db, op, keys);
 	if (op->query->page.cursor[0] &&
 	    (!cursor_read(op->query->page.cursor, 'r', filter_of(op, keys), &place, &after.due_ms, &after.id) ||
 	     (by_parts && (place < 0 || place % 100 >= (int64_t)LENGTH(parts) || after.due_ms < 0 ||
@@ -284,8 +462,10 @@ static enum db_result keys_read(struct db *db, struct op *op, struct list_keys *
 		return DB_OK;
 	}
 	after.task = place / 100;
+	if (keys->by_time)
+		result = created_begin(db, op, &after, keys);
 	if (!by_parts)
-		return part_read(db, NULL, after, keys);
+		return result == DB_OK ? part_read(db, NULL, after, keys) : result;
 	for (size_t i = (size_t)(place % 100); result == DB_OK && i < LENGTH(parts); i++) {
 		if (state_belongs(op, keys, parts[i].reads)) {
 			keys->part = i;
@@ -363,16 +543,33 @@ static enum db_result holding_find(struct db *db, struct catalogue *c, struct op
 	return result;
 }
 
+/* The cursor of what comes behind the last key. */
+static void cursor_make(struct op *op, const struct list_keys *keys, const struct list_key *last)
+{
+	struct query *q = op->query;
+
+	if (keys->prefix)
+		cursor_write_code(q->page.cursor, 'o', prefix_filter(keys),
+		                  q->items > 0 ? q->reservations[q->items - 1]->order_id : keys->after);
+	else
+		cursor_write(q->page.cursor, 'r', filter_of(op, keys),
+		             (int64_t)((uint64_t)last->task * 100) + last->part,
+		             keys->by_time ? keys->from_id : last->due_ms, last->id);
+}
+
 enum db_result list_reservations(struct db *db, struct catalogue *c, struct op *op)
 {
 	struct list_keys keys = {.max = op->query->page.limit + 1,
+	                         .page = &op->query->page,
 	                         .error = op->query->page.error,
 	                         .state = op->query->page.state,
 	                         .on_hold = op->query->page.on_hold};
-	bool             nowhere = false;
+	bool             plain = op->lines_count == 0 && !keys.on_hold && !is_noted(keys.page), nowhere = false;
 	enum db_result   result = DB_OK;
 
 	op->outcome = OUTCOME_OK;
+	keys.prefix = plain ? keys.page->prefix : NULL;
+	keys.by_time = plain && !keys.prefix && keys.page->by_time;
 	if (op->lines_count > 0)
 		result = holding_find(db, c, op, &keys, &nowhere);
 	if (result != DB_OK || op->outcome != OUTCOME_OK || nowhere)
@@ -383,14 +580,14 @@ enum db_result list_reservations(struct db *db, struct catalogue *c, struct op *
 		bool full = keys.count > op->query->page.limit, more = full || keys.walked >= WALK_MAX;
 		const struct list_key *last = full ? &keys.list[op->query->page.limit - 1] : &keys.last;
 
+		assert(keys.count <= keys.max);
 		keys.count -= full;
 		if (keys.count > 0)
 			result = rows_read(db, c, op, &keys);
 		if (result == DB_OK)
 			op->query->page.cursor[0] = '\0';
 		if (result == DB_OK && more)
-			cursor_write(op->query->page.cursor, 'r', filter_of(op, &keys),
-			             (int64_t)((uint64_t)last->task * 100) + last->part, last->due_ms, last->id);
+			cursor_make(op, &keys, last);
 	}
 	free(keys.list);
 	return result;

@@ -42,7 +42,8 @@ static void customers_insert(struct lane *l)
 	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++)
 		if (notes_customer_alone(l->batch.ops[i]))
-			values_row(&l->rows, V_INT(l->batch.ops[i]->new_id), V_TEXT(op_customer(l->batch.ops[i])));
+			values_row(&l->rows, V_INT(l->batch.ops[i]->new_id), V_TEXT(op_customer(l->batch.ops[i])),
+			           V_INT(op_state(l->batch.ops[i])));
 	if (l->rows.count > 0)
 		txn_run(&l->txn, RESERVATION_NOTE_CUSTOMER, &(struct fill){.rows = &l->rows});
 }
@@ -57,10 +58,11 @@ static void texts_insert(struct lane *l)
 
 		if (op_notes(op) & NOTED_TEXTS && !notes_customer_alone(op))
 			values_row(&l->rows, V_INT(op->new_id), V_TEXT(op->reference), V_TEXT(NULL),
-			           V_TEXT(op_customer(op)), V_TEXT(op_trait(op)->divides ? NULL : op->other_id));
+			           V_TEXT(op_customer(op)), V_TEXT(op_trait(op)->divides ? NULL : op->other_id),
+			           V_INT(op_state(op)));
 		if (op->writes && op->kind == OP_RESERVE && op->other)
 			values_row(&l->rows, V_INT(op->other->reservation_id), V_TEXT(NULL), V_TEXT(op->id),
-			           V_TEXT(NULL), V_TEXT(NULL));
+			           V_TEXT(NULL), V_TEXT(NULL), V_INT(RELEASED));
 	}
 	if (l->rows.count > 0)
 		txn_run(&l->txn, RESERVATION_NOTE_ADD, &(struct fill){.rows = &l->rows});

@@ -315,6 +315,31 @@ static void replaced_lines_end(struct lane *l)
 		txn_run(&l->txn, RESERVATION_LINE_END, &(struct fill){.rows = &l->rows});
 }
 
+/* The order of the operation that has another state behind it; NULL: none has. */
+static const struct reservation *state_changed(const struct op *op)
+{
+	if (replaces(op))
+		return op->other;
+	for (size_t i = 0; op->writes && i < LENGTH(changes); i++)
+		if (changes[i].kind == op->kind)
+			return op->found;
+	return NULL;
+}
+
+/* The notes of the orders say their new states. */
+static void notes_follow(struct lane *l)
+{
+	values_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.count; i++) {
+		const struct reservation *r = state_changed(l->batch.ops[i]);
+
+		if (r && r->noted & NOTED_TEXTS)
+			values_row(&l->rows, V_INT(r->reservation_id));
+	}
+	if (l->rows.count > 0)
+		txn_run(&l->txn, NOTE_STATES, &(struct fill){.rows = &l->rows});
+}
+
 void reservations_change(struct lane *l)
 {
 	if (l->batch.writes & (NEEDS_OTHER | NEEDS(OP_AMEND) | NEEDS_GROUP))
@@ -330,6 +355,7 @@ void reservations_change(struct lane *l)
 	for (size_t i = 0; l->batch.writes & NEEDS(OP_EXTEND) && i < l->batch.count; i++)
 		if (extends(l->batch.ops[i], 0))
 			extend_write(l, i);
+	notes_follow(l);
 }
 
 /* ---- new reservations */

@@ -235,14 +235,16 @@ class Contract:
             elif p['in'] == 'query' and query is None and name != 'cursor' and self.chance.random() < .5:
                 told = name in ('after', 'types')       # no schema can say what is right here
                 pairs.append((name, self.known(name) if told else self.maker.valid(p['schema'], name)))
-        pairs = self.together(pairs) if query is None else query
+        pairs = self.together(operation, pairs) if query is None else query
         return target + ('?' if pairs else '') + '&'.join(
             value if isinstance(value, values.Raw) else f'{name}={urllib.parse.quote(str(value), safe="")}'
             for name, value in pairs)
 
-    def together(self, pairs):
+    def together(self, operation, pairs):
         """Where the contract says in words alone which parameters of a query go together."""
         names = dict(pairs)
+        if operation.name == 'listReservations' and names.keys() & set(self.FILTERS):
+            return self.one_filter(names)
         if 'sku' not in names:
             names.pop('location', None)
         elif names.get('state', 'held') not in ('held', 'confirmed', 'buried'):
@@ -255,6 +257,20 @@ class Contract:
             if names.get('state', 'held') not in ('held', 'confirmed', 'buried'):
                 names.pop('state')
         return list(names.items())
+
+    FILTERS = ('customer', 'reference', 'prefix', 'created_after', 'created_before')
+
+    def one_filter(self, names):
+        """One of the filters of orders, with a state where it may have one."""
+        kept = {name: names[name] for name in ('limit',) if name in names}
+        name = next(name for name in self.FILTERS if name in names)
+        if name.startswith('created'):
+            kept |= {'created_after': '2026-01-01T00:00:00Z', 'created_before': '2100-01-01T00:00:00+01:00'}
+        else:
+            kept[name] = names[name]
+        if name in ('customer', 'reference') and 'state' in names:
+            kept['state'] = names['state']
+        return list(kept.items())
 
     def request(self, operation, body=None, **parts):
         raw = values.dump(body).encode() if body is not None else None

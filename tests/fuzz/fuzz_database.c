@@ -128,6 +128,9 @@ static enum db_result list_of(struct asker *a, enum op_kind kind,
 	page->prefix = how & 16 ? "A" : NULL;
 	page->state = how & 32 ? BURIED : how & 64 ? HELD : NO_STATE;
 	page->error = how & 128 ? "w" : NULL;
+	page->customer = (how & 0x90) == 0x80 ? "w" : NULL;
+	page->by_time = (how & 0x28) == 0x28;
+	page->created_before = 1;
 	if (kind == OP_LIST_SKUS || (kind == OP_LIST_RESERVATIONS && how & 64))
 		op->lines_count = 0;
 	result = list(a->db, a->c, op);

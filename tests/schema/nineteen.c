@@ -59,6 +59,7 @@ static const struct {
 } grown[] = {
 	{"reservation", RESERVATION_COLUMNS},
 	{"reservation_line", "reservation_id, sku_id, location_id, slot, qty"},
+	{"reservation_note", "reservation_id, reference, replaced_by, customer, replaces, waits_since"},
 	{"waiting_line", "reservation_id, sku_id, location_id, held, waits_since, first_id, told"},
 	{"sku", "sku_id, code, created_at"},
 	{"location", "location_id, code, kind, expected_at, waits_at"},
@@ -73,6 +74,7 @@ void nineteen_facts(struct scratch *s, struct text *out)
 	                  "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()"
 	                  " AND table_name NOT IN ('schema_version', 'reservation', 'reservation_line',"
 	                  " 'waiting_line', 'reservation_amend', 'reservation_on_hold', 'sku',"
+	                  " 'reservation_note',"
 	                  " 'sku_barcode', 'location') ORDER BY 1",
 	                  table_add, &sql) == DB_OK);
 	cr_assert(db_text(s->db, sql.data, fact_add, out) == DB_OK);

@@ -27,7 +27,9 @@ void migrate_refused(struct scratch *s, const char *words);
 	" ALTER TABLE sku MODIFY code VARBINARY(64) NOT NULL, DROP COLUMN IF EXISTS name;"            \
 	" ALTER TABLE location MODIFY code VARBINARY(32) NOT NULL; DROP TABLE IF EXISTS sku_barcode;" \
 	" ALTER TABLE sku DROP COLUMN IF EXISTS for_sale, DROP COLUMN IF EXISTS stop_reason;"         \
-	" ALTER TABLE location DROP COLUMN IF EXISTS for_sale, DROP COLUMN IF EXISTS stop_reason;"
+	" ALTER TABLE location DROP COLUMN IF EXISTS for_sale, DROP COLUMN IF EXISTS stop_reason;"    \
+	" ALTER TABLE reservation_note DROP KEY IF EXISTS customer, DROP KEY IF EXISTS reference,"    \
+	" DROP COLUMN IF EXISTS state;"
 #define NO_STEPS "BEGIN NOT ATOMIC" OF_STEPS " END"
 #define IS_19                                                                                \
 	"sql BEGIN NOT ATOMIC DELETE FROM schema_version WHERE ABS(version) >= 20;" OF_STEPS \

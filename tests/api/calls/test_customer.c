@@ -488,7 +488,7 @@ Test(customer, an_order_without_one_pays_nothing)
 	flow_costs(&server, "reserve R4 A=1 C=1        -> 201", 6, "customer_units", 0);
 	flow_costs(&server, "release R3                -> 200", 8, "customer_units", 0);
 	flow_costs(&server, "reserve R5 A=1 customer=c -> 201", 9, "customer_units", 2);
-	flow_costs(&server, "release R5                -> 200", 9, "customer_units", 1);
+	flow_costs(&server, "release R5                -> 200", 10, "customer_units", 1);
 	flow_end();
 	server_remove(&server);
 }
