@@ -463,8 +463,11 @@ SELECT reservation_id, 0, due_at, created_at >= {from_at} AND created_at < {unti
 
 -- name: reservation_made
 -- The first reservation from {from_id} on, and when it was made. A part of a split has the time of its first.
-SELECT reservation_id, created_at FROM reservation FORCE INDEX (PRIMARY)
- WHERE reservation_id >= {from_id} AND NOT noted & {parts} ORDER BY reservation_id LIMIT 1;
+SELECT r.reservation_id, r.created_at FROM reservation r FORCE INDEX (PRIMARY)
+ WHERE r.reservation_id >= {from_id}
+   AND NOT (r.noted & {parts} AND EXISTS (SELECT 1 FROM reservation_part p FORCE INDEX (part)
+                                           WHERE p.part_id = r.reservation_id))
+ ORDER BY r.reservation_id LIMIT 1;
 
 -- name: reservation_probe
 -- The rows of the list that no other transaction has locked right now.

@@ -288,23 +288,25 @@ static void made_read(void *arg, const struct db_row *row)
 	*(struct made *)arg = (struct made){db_int(row, 0), time_parse(row->col[1])};
 }
 
-/* The first id below `high` of the reservations that were made at that time or later; `high`: none was. */
-static enum db_result made_from(struct db *db, int64_t at_ms, int64_t high, int64_t *id)
+/* So near is near enough, in ids: a quarter of a second. */
+#define NEAR_IDS (INT64_C(1000) << 19)
+
+/* Brings two ids together: all reservations up to the lower one were made before that time, all from the upper one on
+ * at that time or later. They begin around all that there are. */
+static enum db_result made_between(struct db *db, int64_t at_ms, int64_t *low, int64_t *high)
 {
-	int64_t        low = 0;
 	enum db_result result = DB_OK;
 
-	while (result == DB_OK && low < high) {
-		int64_t     middle = low + (high - low) / 2;
+	while (result == DB_OK && *high - *low > NEAR_IDS) {
+		int64_t     middle = *low + (*high - *low) / 2;
 		struct made made = {0};
 
 		result = db_ask(db, RESERVATION_MADE, &(struct fill){.from_id = middle}, made_read, &made);
-		if (made.id < middle || made.at >= at_ms)
-			high = middle;
+		if (made.id < middle || made.id >= *high || made.at >= at_ms)
+			*high = middle;
 		else
-			low = made.id < high ? made.id + 1 : high;
+			*low = made.id;
 	}
-	*id = low;
 	return result;
 }
 
@@ -424,23 +426,31 @@ static enum db_result prefix_read(struct db *db, struct op *op, struct list_keys
 static enum db_result created_begin(struct db *db, const struct op *op, struct list_key *after, struct list_keys *keys)
 {
 	const struct page *page = keys->page;
-	struct made        newest = {0};
+	struct made        newest = {0}, oldest = {0};
+	int64_t            first, low, high;
 	enum db_result     result;
 
 	if (op->query->page.cursor[0]) {
 		keys->from_id = after->due_ms;
 		return DB_OK;
 	}
-	if (page->created_after >= page->created_before) {
-		after->id = 0;
+	after->id = 0;
+	if (page->created_after >= page->created_before)
 		return DB_OK;
-	}
 	result = db_ask(db, RESERVATION_LIST, &(struct fill){.before_id = INT64_MAX, .limit = 1}, newest_read, &newest);
-	after->id = newest.id < INT64_MAX ? newest.id + 1 : INT64_MAX;
 	if (result == DB_OK)
-		result = made_from(db, page->created_before + SAME_MOMENT_MS, after->id, &after->id);
-	return result == DB_OK ? made_from(db, page->created_after - SAME_MOMENT_MS, after->id, &keys->from_id)
-	                       : result;
+		result = db_ask(db, RESERVATION_MADE, NULL, made_read, &oldest);
+	if (result != DB_OK || newest.id <= 0 || newest.id == INT64_MAX)
+		return result;
+	low = first = oldest.id < newest.id ? oldest.id : 0;
+	high = newest.id + 1;
+	result = made_between(db, page->created_before + SAME_MOMENT_MS, &low, &high);
+	after->id = high;
+	low = first;
+	if (result == DB_OK)
+		result = made_between(db, page->created_after - SAME_MOMENT_MS, &low, &high);
+	keys->from_id = low == first ? 0 : low;
+	return result;
 }
 
 /* The keys of a page: of all reservations, of the holders of a sku, of orders on hold, or from the parts of the state.
