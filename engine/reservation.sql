@@ -465,8 +465,8 @@ SELECT reservation_id, 0, due_at, created_at >= {from_at} AND created_at < {unti
 -- The first reservation from {from_id} on, and when it was made. A part of a split has the time of its first.
 SELECT r.reservation_id, r.created_at FROM reservation r FORCE INDEX (PRIMARY)
  WHERE r.reservation_id >= {from_id}
-   AND NOT (r.noted & {parts} AND EXISTS (SELECT 1 FROM reservation_part p FORCE INDEX (part)
-                                           WHERE p.part_id = r.reservation_id))
+   AND (NOT r.noted & {parts} OR (SELECT p.first_id FROM reservation_part p FORCE INDEX (part)
+                                   WHERE p.part_id = r.reservation_id LIMIT 1) IS NULL)
  ORDER BY r.reservation_id LIMIT 1;
 
 -- name: reservation_probe

@@ -439,7 +439,7 @@ static enum db_result created_begin(struct db *db, const struct op *op, struct l
 		return DB_OK;
 	result = db_ask(db, RESERVATION_LIST, &(struct fill){.before_id = INT64_MAX, .limit = 1}, newest_read, &newest);
 	if (result == DB_OK)
-		result = db_ask(db, RESERVATION_MADE, NULL, made_read, &oldest);
+		result = db_ask(db, RESERVATION_MADE, &(struct fill){.from_id = 0}, made_read, &oldest);
 	if (result != DB_OK || newest.id <= 0 || newest.id == INT64_MAX)
 		return result;
 	low = first = oldest.id < newest.id ? oldest.id : 0;
