@@ -145,8 +145,8 @@ static bool query_prefix(struct request *r, struct op *op)
 	const char *prefix = query_text(r, "prefix");
 	char        rule[CODE_RULE_SIZE];
 
-	if (prefix && !code_begins(prefix, strlen(prefix), ID_MAX)) {
-		snprintf(rule, sizeof(rule), PREFIX_RULE, (size_t)ID_MAX);
+	if (prefix && !id_begins(prefix, strlen(prefix), ID_MAX)) {
+		snprintf(rule, sizeof(rule), ID_PREFIX_RULE, (size_t)ID_MAX);
 		reply_invalid(r, "prefix", rule);
 		return false;
 	}

@@ -55,6 +55,11 @@ bool id_valid(const char *id, size_t len, size_t max)
 	return code_valid(id, len, max) && is_ascii(id, len);
 }
 
+bool id_begins(const char *id, size_t len, size_t max)
+{
+	return len >= 1 && len <= max && is_ascii(id, len);
+}
+
 bool name_valid(const char *name)
 {
 	return name[strcspn(name, " /?#%")] == '\0' && id_valid(name, strlen(name), ID_MAX);
