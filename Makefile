@@ -2,12 +2,12 @@
 # Debian packages: of `make run`, then of the rest. Tests take the user mysql and the plugin of PAM of mariadb-server.
 PACKAGES = gcc libc6-dev make libmariadb-dev mariadb-server-core mariadb-client-core libevent-dev libcsv-dev libssl-dev \
   libcurl4-openssl-dev ca-certificates curl
-test check-programs check-long coverage fault soak contract demo: PACKAGES += libcriterion-dev libcjson-dev libfaketime python3
-check-programs coverage fuzz: PACKAGES += clang libclang-rt-14-dev llvm
+test check-sanitized check-long coverage fault soak contract demo: PACKAGES += libcriterion-dev libcjson-dev libfaketime python3
+check-sanitized coverage fuzz: PACKAGES += clang libclang-rt-14-dev llvm
 cluster: PACKAGES += libcriterion-dev libcjson-dev libfaketime python3 mariadb-server galera-4 rsync lsof iproute2 nftables
-check-programs: PACKAGES += valgrind git mawk gawk busybox mariadb-server galera-4 rsync lsof iproute2 nftables
-check-programs check-long pictures: PACKAGES += chromium chromium-driver python3-selenium
-check-programs contract: PACKAGES += python3-yaml python3-jsonschema
+check-sanitized: PACKAGES += valgrind git mawk gawk busybox mariadb-server galera-4 rsync lsof iproute2 nftables
+check-sanitized check-long pictures: PACKAGES += chromium chromium-driver python3-selenium
+check-sanitized contract: PACKAGES += python3-yaml python3-jsonschema
 count: PACKAGES += valgrind
 count walk: PACKAGES += python3
 bench: PACKAGES += redis-server
@@ -36,7 +36,7 @@ TESTS    = $(filter-out tests/bench/% tests/fuzz/%,$(sort $(wildcard tests/*.c t
 
 MAKEFLAGS += $(if $(filter 0,$(MAKELEVEL)),--jobs=$(shell nproc))
 
-.PHONY: all run test check check-programs check-beside check-long coverage pictures fuzz contract count bench scale demo fault soak cluster walk tidy install deb install-packages generated clean help ALWAYS
+.PHONY: all run test check check-programs check-sanitized check-beside check-long coverage pictures fuzz contract count bench scale demo fault soak cluster walk tidy install deb install-packages generated clean help ALWAYS
 .DELETE_ON_ERROR:
 all: $(B)/holdfast
 
@@ -64,9 +64,12 @@ test: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast $(B)/test
 	@HOLDFAST_BIN=$(B)/holdfast $(B)/test --jobs $(TEST_JOBS) $(FILTER:%=--filter '%')
 
+# check-programs installs what check-sanitized does.
 SANITIZED = B=build/asan CC=clang CFLAGS='-O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all $(FUZZER)'
-check-programs: install-packages
+check-programs: check-sanitized
 	@$(MAKE) --no-print-directory $(B)/holdfast
+
+check-sanitized: install-packages
 	@$(MAKE) --no-print-directory $(SANITIZED) build/asan/holdfast build/asan/test $(FUZZ:%=build/asan/fuzz/%)
 	@$(MAKE) --no-print-directory B=build/tsan CC=clang CFLAGS='-O1 -g1 -fsanitize=thread' build/tsan/holdfast
 

@@ -2,7 +2,8 @@
 # fresh.sh - the README's two commands on a Debian 12 on which nothing is installed. A root of its own is made from the
 # package lists of this machine, and HEAD is put into it. There root, then an ordinary user, takes the first steps of a
 # new user. Root runs all tests; the user runs those that depend on the account. The last line counts the checks. If no
-# such root can be made, it says why, and all checks are skipped.
+# such root can be made, it says why, and all checks are skipped. FRESH_BUILD=FOLDER: what root has compiled is copied
+# there.
 #
 # Each check runs in namespaces of its own: no process and no mount outlives it, however this script ends.
 set -euo pipefail -m
@@ -114,6 +115,7 @@ apt=(apt-get -q -o "Dir::State::Lists=$home/lists")
 check 'a minimal root' make_root
 [ $failed = 0 ] || count
 check 'root: make run, and the first calls' within root newcomer
+[ -z "${FRESH_BUILD-}" ] || { mkdir -p "$FRESH_BUILD" && cp -a "$root$(home_of root)/holdfast/build"/{gen,obj,holdfast} "$FRESH_BUILD"; }
 check 'root: make test' tests root 'make test'
 check 'the packages that the README names' packages
 check 'user: the checkout' checkout_for newcomer
