@@ -80,7 +80,7 @@ check: check-programs
 	rm -f build/asan/report.*
 	@$(MAKE) --no-print-directory check-beside > build/check-beside.log 2>&1 & beside=$$!; status=0; \
 	  ASAN_OPTIONS=log_path=build/asan/report:quarantine_size_mb=8 HOLDFAST_BIN=build/asan/holdfast TEST_DRILLS=1 \
-	  build/asan/test --jobs $(TEST_JOBS) --filter '!(documents)/*' || status=1; \
+	  build/asan/test --jobs 8 --filter '!(documents)/*' || status=1; \
 	  wait $$beside || status=1; cat build/check-beside.log; exit $$status
 	! cat build/asan/report.* 2>/dev/null
 
