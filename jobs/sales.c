@@ -1,6 +1,7 @@
 /* sales.c - see sales.h. What is there is read first, without a lock. The transaction repeats what was read: if another
  * one came between, all is undone and read again. A call that changes nothing writes nothing and shuts out nothing. */
 #include "jobs/sales.h"
+#include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/db/txn.h"
 #include "engine/log/event.h"
@@ -185,6 +186,49 @@ enum db_result sales_put(struct db *db, struct catalogue *c, void *arg)
 	if (result == DB_OK)
 		result = skus_write(db, &wish, &sku, 1, put);
 	return result == DB_OK ? sku_limits_put(db, c, put) : result; /* what is written already stays */
+}
+
+/* A PUT that stops sales and says nothing else of a sku. */
+static bool stops_alone(const struct sku_put *put)
+{
+	return put->sales && !put->for_sale && put->wish < 0 && !put->named && !put->barcoded;
+}
+
+static int sku_order(const void *a, const void *b)
+{
+	return strcmp(((const struct sales_sku *)a)->code, ((const struct sales_sku *)b)->code);
+}
+
+/* The stops are those of the first one's reason and key. A sku of which two PUTs have come is left to their runs. */
+void sales_put_together(struct db *db, struct catalogue *c, void *const *puts, size_t count)
+{
+	struct sales_wish     wish = {.for_sale = false};
+	struct sales_sku     *list = mem_alloc(count * sizeof(*list));
+	const struct sku_put *first = NULL;
+	size_t                stops = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct sku_put *put = puts[i];
+		bool                  is = stops_alone(put);
+
+		first = first || !is ? first : put;
+		strcpy(list[i].code, put->sku);
+		list[i].stays = !is || put->by != first->by || strcmp(put->reason, first->reason) != 0;
+	}
+	qsort(list, count, sizeof(*list), sku_order);
+	for (size_t i = 0, end; i < count; i = end) {
+		for (end = i + 1; end < count && sku_order(&list[i], &list[end]) == 0;)
+			end++;
+		if (end == i + 1 && !list[i].stays)
+			list[stops++] = list[i];
+	}
+	if (stops > 1) {
+		strcpy(wish.reason, first->reason);
+		wish.by = first->by;
+		if (sales_of_skus(db, c, &wish, list, stops) != DB_OK)
+			log_event(LOG_DEBUG, "stops_one_by_one", "skus=%zu", stops);
+	}
+	free(list);
 }
 
 /* ---- locations */

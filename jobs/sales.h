@@ -37,5 +37,8 @@ enum db_result sales_at(struct db *db, struct catalogue *c, const struct sales_w
 /* A PUT of a sku (engine/sku_limits.h), whether sales are named in it or not: all of it in one transaction, but that a
  * new sku is made before. A job's run (op.h). */
 enum db_result sales_put(struct db *db, struct catalogue *c, void *put) MUST_CHECK;
+/* Of PUTs that came together: those that stop sales for one reason share one transaction, and so one shut-out of all
+ * writers. A job's `together` (op.h). */
+void sales_put_together(struct db *db, struct catalogue *c, void *const *puts, size_t count);
 
 #endif

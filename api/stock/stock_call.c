@@ -609,7 +609,7 @@ void put_sku(struct request *r)
 	strcpy(put->reason, sales.reason);
 	put->by = r->key ? r->key->line.key_id : 0;
 	op = op_new(OP_RUN, 0, 0);
-	op->job = (struct job){.run = sales_put, .run_free = sku_put_free, .arg = put};
+	op->job = (struct job){.run = sales_put, .run_free = sku_put_free, .together = sales_put_together, .arg = put};
 	request_start(r, op, put_answer_request);
 }
 

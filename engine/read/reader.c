@@ -156,6 +156,27 @@ static bool reader_takes(struct reader *r, struct op *op)
 	return false;
 }
 
+static bool comes_together(const struct op *op)
+{
+	return op->kind == OP_RUN && op->job.together;
+}
+
+/* Runs jobs that were taken from the queue together, all with a `together`. */
+static void jobs_answer(struct reader *r, size_t how, struct op **ops, size_t count)
+{
+	void *args[READER_OPS];
+
+	assert(count <= READER_OPS);
+	for (size_t i = 0; i < count; i++) {
+		assert(ops[i]->job.together == ops[0]->job.together);
+		args[i] = ops[i]->job.arg;
+	}
+	if (count > 1 && db_connected(r->db))
+		ops[0]->job.together(r->db, r->shared->catalogue, args, count);
+	for (size_t i = 0; i < count; i++)
+		reader_answer(r, how, &ops[i], 1);
+}
+
 static void reader_serve(struct reader *r, struct op **taken, size_t count)
 {
 	struct op *same[READER_OPS];
@@ -169,13 +190,13 @@ static void reader_serve(struct reader *r, struct op **taken, size_t count)
 			if (reader_takes(r, taken[i]))
 				same[n++] = taken[i];
 			taken[i] = NULL;
-			if (n > 0 && answers[how].one) {
-				reader_answer(r, how, same, 1);
-				n = 0;
-			}
+			if (n > 0 && answers[how].one && !comes_together(same[n - 1]))
+				reader_answer(r, how, &same[--n], 1);
 		}
-		if (n > 0)
+		if (n > 0 && answers[how].all)
 			reader_answer(r, how, same, n);
+		else if (n > 0)
+			jobs_answer(r, how, same, n);
 	}
 }
 

@@ -460,6 +460,34 @@ Test(sales, of_an_idle_process)
 	flow_end();
 }
 
+/* Stops that come while another one is written share one transaction, and shut the writers out once. Each has its own
+ * answer and its own event; what a call says beside the stop holds, too. */
+Test(sales, stops_that_come_together)
+{
+	struct race *race, *named;
+	int64_t      turns;
+
+	flow_begin();
+	flow_steps("race 20 raw PUT /v1/skus/S# {} -> 20x 201",
+	           "raw PUT /v1/skus/T {}          -> 201",
+	           "receipt S3 +1                  -> 201");
+	trap_lock("SELECT mark FROM identity FOR UPDATE");
+	race = flow_race("20", "raw PUT /v1/skus/S# {'for_sale':false,'reason':'r'}");
+	named = flow_race("1", "raw PUT /v1/skus/T {'for_sale':false,'reason':'r','name':'tea'}");
+	usleep(700000);
+	turns = trap_number("SELECT n FROM location_kinds");
+	trap_unlock();
+	trap_raced(race, "20x 200 for_sale=false reason=r");
+	trap_raced(named, "1x 200 for_sale=false name=tea");
+	cr_expect_leq(trap_number("SELECT n FROM location_kinds") - turns, 4, "each stop shut the writers out");
+	flow_steps("events types=sku.for_sale limit=100 -> items=21",
+	           "reserve R1 S3=1                     -> 409 not_for_sale",
+	           "race 20 raw PUT /v1/skus/S# {'for_sale':true} -> 20x 200 !for_sale",
+	           "reserve R1 S3=1                     -> 201",
+	           "run audit                           -> 0");
+	flow_end();
+}
+
 /* Orders of two processes race with stops: behind the answer to a stop no order of the sku has come. */
 Test(sales, beside_orders, DRILL)
 {
