@@ -9,8 +9,7 @@
  * the tests print goes to the file build/test.log, beside the program. With the environment already set
  * (TEST_SOCKET, _USER, _DIR) the tests use that server. TMPDIR is where the folder is made.
  * TEST_TIMEOUT_S is what a test may take at most: drills of many rounds need more than the usual.
- * TEST_DRILLS=1 runs the drills (kit/drill.h), too. TEST_LEAVE_OUT="SUITE SUITE .." runs only the drills of these
- * suites. */
+ * TEST_DRILLS=1 runs the drills (kit/drill.h), too. */
 #include "engine/base/log.h"
 #include "engine/base/text.h"
 #include "engine/db/embedded.h"
@@ -189,35 +188,19 @@ static int supervise(char **argv)
 	return status;
 }
 
-static bool is_drill(const struct criterion_test *test)
+/* Drills are left out, unless they are asked for or the caller names the tests to run. */
+static void drills_leave_out(struct criterion_test_set *tests)
 {
-	const char *words = test->data->description;
-
-	return words && strcmp(words, DRILL_WORDS) == 0;
-}
-
-/* True: the word is in the list, where spaces stand between words. */
-static bool is_listed(const char *list, const char *word)
-{
-	const size_t len = strlen(word);
-
-	for (const char *at = list; at && (at = strstr(at, word)); at++)
-		if ((at == list || at[-1] == ' ') && (at[len] == ' ' || !at[len]))
-			return true;
-	return false;
-}
-
-/* Drills are left out, unless they are asked for or the caller names the tests to run. Of the suites that
- * TEST_LEAVE_OUT lists only the drills run. */
-static void tests_leave_out(struct criterion_test_set *tests)
-{
-	const bool  drills = getenv("TEST_DRILLS") || criterion_options.pattern;
-	const char *listed = getenv("TEST_LEAVE_OUT");
-
+	if (getenv("TEST_DRILLS") || criterion_options.pattern)
+		return;
 	FOREACH_SET(struct criterion_suite_set * suite, tests->suites)
 	FOREACH_SET(struct criterion_test * test, suite->tests)
-	if (is_drill(test) ? !drills : is_listed(listed, suite->suite.name))
-		test->data->disabled = true;
+	{
+		const char *words = test->data->description;
+
+		if (words && strcmp(words, DRILL_WORDS) == 0)
+			test->data->disabled = true;
+	}
 }
 
 /* The program under test ends where its environment has a HOLDFAST_ name that is no option. */
@@ -234,7 +217,7 @@ static void program_take(void)
 static int run_here(struct criterion_test_set *tests, const char *report_fd)
 {
 	program_take();
-	tests_leave_out(tests);
+	drills_leave_out(tests);
 	if (report_fd) {
 		int fd = atoi(report_fd);
 
