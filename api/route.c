@@ -6,6 +6,7 @@
 #include "api/calls/buried.h"
 #include "api/calls/events_call.h"
 #include "api/calls/find.h"
+#include "api/calls/history_call.h"
 #include "api/calls/jobs_call.h"
 #include "api/calls/on_hold_call.h"
 #include "api/stock/locations_call.h"

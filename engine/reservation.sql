@@ -58,6 +58,11 @@ due_at <= UTC_TIMESTAMP(3)
 -- column moves nothing of as_read.
 ({claimed} = 1 OR NOT {is_claimed})
 
+-- piece: told
+-- Of a change that has an event: its stamp, and the row of events of this transaction (schema/028_history.sql). @w is
+-- set when the connection gets its writer.
+changed = @s, last_event = @w | @n
+
 -- piece: version_stays
 -- Of a change that no event tells, ahead of `changed = @s`: the order keeps its version (schema/022_change.sql). Values
 -- are set from the left to the right.
@@ -73,7 +78,7 @@ IFNULL(ship_after, @t)
 IF(ship_after > @t, 0, NULL)
 
 -- piece: made_due
-state = {confirmed}, changed = @s, task_id = {put_aside_until}, attempts = 0, due_at = GREATEST(@t, {ships_at})
+state = {confirmed}, {told}, task_id = {put_aside_until}, attempts = 0, due_at = GREATEST(@t, {ships_at})
 
 -- piece: made_confirmed
 -- What kept a hold from expiring is no error of the order.
@@ -100,9 +105,9 @@ TIMESTAMP'2000-01-01 00:00:00'
 -- Held, or held and confirmed in one step. Values: (id, order_id, lines_hash, key_id or 0, state, seconds to live,
 -- noted).
 INSERT INTO reservation (reservation_id, order_id, lines_hash, key_id, state, expires_at, due_at, confirmed_at,
-                         attempts, created_at, changed, noted)
+                         attempts, created_at, changed, last_event, noted)
 VALUES (?, ?, ?, NULLIF(?, 0), ?, @t + INTERVAL ? SECOND, IF(state = {held}, expires_at, @t),
-        IF(state = {held}, {not_yet}, @t), 0, @t, @s, ?);
+        IF(state = {held}, {not_yet}, @t), 0, @t, @s, @w | @n, ?);
 
 -- name: reservation_note_customer (prepared, never_waits)
 -- A new order that has a customer and nothing else. Values: (reservation_id, customer, state).
@@ -175,19 +180,19 @@ UPDATE reservation_line FORCE INDEX (PRIMARY) SET slot = {slot}, live = 1 WHERE 
 UPDATE reservation_line FORCE INDEX (PRIMARY) SET live = 0 WHERE reservation_id IN ({list});
 
 -- name: reservation_release_held
-UPDATE reservation FORCE INDEX (PRIMARY) SET state = {released}, changed = @s, released_at = @t
+UPDATE reservation FORCE INDEX (PRIMARY) SET state = {released}, {told}, released_at = @t
  WHERE {as_read} AND {is_kept};
 
 -- name: reservation_release_from
 -- Releases from {state}, confirmed or buried, also while a worker has claimed the order: the task's number stays, and
 -- the worker is given that the order is lost.
-UPDATE reservation FORCE INDEX (PRIMARY) SET state = {released}, changed = @s, released_at = @t
+UPDATE reservation FORCE INDEX (PRIMARY) SET state = {released}, {told}, released_at = @t
  WHERE {as_read} AND state = {state};
 
 -- name: reservation_settle_from
 -- Settles by its id what is confirmed or buried, {state}. No task's number stays: a task that had it until now never
 -- counts it (task_lose).
-UPDATE reservation FORCE INDEX (PRIMARY) SET state = {settled}, changed = @s, settled_at = @t, task_id = NULL
+UPDATE reservation FORCE INDEX (PRIMARY) SET state = {settled}, {told}, settled_at = @t, task_id = NULL
  WHERE {as_read} AND state = {state} AND {is_had_as_read};
 
 -- name: claims_open
@@ -198,7 +203,7 @@ SELECT task_id, worker, lease_until FROM job_task FORCE INDEX (PRIMARY)
 -- name: reservation_replace
 -- A hold or a confirmed reservation gives way to the one that replaces it; reservation_note says which. The number of a
 -- task that had it stays.
-UPDATE reservation FORCE INDEX (PRIMARY) SET state = {released}, changed = @s, released_at = @t, noted = noted | {texts}
+UPDATE reservation FORCE INDEX (PRIMARY) SET state = {released}, {told}, released_at = @t, noted = noted | {texts}
  WHERE {as_read} AND (({is_kept}) OR state = {confirmed}) AND {is_had_as_read};
 
 -- name: reservation_take_turn (never_waits)
@@ -230,7 +235,7 @@ SELECT task_id, order_id FROM reservation FORCE INDEX (PRIMARY) WHERE {as_read} 
 -- name: split_first
 -- The first reservation stays as it is but for its lines, and no task has claimed it any more. Its attempts stay.
 UPDATE reservation FORCE INDEX (PRIMARY)
-   SET changed = @s, noted = noted | {parts}, task_id = IF(state = {confirmed} AND {is_put_aside}, 0, NULL),
+   SET {told}, noted = noted | {parts}, task_id = IF(state = {confirmed} AND {is_put_aside}, 0, NULL),
        due_at = IF(state = {held}, expires_at, due_at)
  WHERE {as_read} AND (({is_kept}) OR state = {confirmed}) AND {is_had_as_read};
 
@@ -249,14 +254,15 @@ DELETE l FROM reservation_line l FORCE INDEX (PRIMARY)
 -- it has failed at no attempt. A part that has ended takes over no hold. Rows: (id, order_id, lines_hash, state, id of
 -- the first, noted).
 INSERT INTO reservation (reservation_id, order_id, lines_hash, key_id, state, expires_at, due_at, ship_after, task_id,
-                         noted, attempts, created_at, confirmed_at, released_at, settled_at, changed)
+                         noted, attempts, created_at, confirmed_at, released_at, settled_at, changed,
+                         last_event)
   WITH part(id, order_id, lines_hash, state, first_id, noted) AS (VALUES {rows})
   SELECT p.id, p.order_id, p.lines_hash, r.key_id, p.state, r.expires_at,
          IF(p.state = {held}, r.expires_at, GREATEST(IF(r.state = {held}, @t, LEAST(r.due_at, @t)), {ships_at})),
          IF(h.reservation_id > 0 AND NOT p.noted & {on_hold}, h.asked_ship_after, r.ship_after),
          IF(p.state = {confirmed}, {put_aside_until}, NULL), p.noted, 0, r.created_at,
          IF(p.state = {confirmed} AND r.state = {held}, @t, r.confirmed_at), IF(p.state = {released}, @t, NULL),
-         IF(p.state = {settled}, @t, NULL), @s
+         IF(p.state = {settled}, @t, NULL), @s, @w | @n
     FROM part p STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = p.first_id
     LEFT JOIN reservation_on_hold h FORCE INDEX (PRIMARY)
       ON r.noted & {on_hold} AND h.reservation_id = r.reservation_id;
@@ -320,7 +326,7 @@ INSERT INTO reservation_returned (reservation_id, sku_id, units)
 -- name: reservation_extend
 -- A hold lives {ttl_s} from now; due_at moves along.
 UPDATE reservation FORCE INDEX (PRIMARY)
-   SET changed = @s, expires_at = @t + INTERVAL {ttl_s} SECOND, due_at = expires_at, task_id = NULL, attempts = 0
+   SET {told}, expires_at = @t + INTERVAL {ttl_s} SECOND, due_at = expires_at, task_id = NULL, attempts = 0
  WHERE {as_read} AND {is_kept};
 
 -- name: reservation_kick
@@ -328,13 +334,13 @@ UPDATE reservation FORCE INDEX (PRIMARY) SET {made_due} WHERE {as_read} AND stat
 
 -- name: reservation_settle
 -- The first write of a settlement is its fence: rows that are no longer this task's are missing from the count.
-UPDATE reservation FORCE INDEX (PRIMARY) SET state = {settled}, changed = @s, settled_at = @t
+UPDATE reservation FORCE INDEX (PRIMARY) SET state = {settled}, {told}, settled_at = @t
  WHERE {as_read} AND task_id = {task} AND state = {confirmed};
 
 -- name: reservation_expire
 -- Expires the holds of {task}; its number stays. Task 0: holds that no task has, or with {claimed} 1 those of any task,
 -- which loses them (task_lose); no number stays.
-UPDATE reservation FORCE INDEX (PRIMARY) SET state = {expired}, changed = @s, task_id = NULLIF({task}, 0), attempts = 0
+UPDATE reservation FORCE INDEX (PRIMARY) SET state = {expired}, {told}, task_id = NULLIF({task}, 0), attempts = 0
  WHERE {as_read} AND ({claimed} = 1 OR IFNULL(task_id, 0) = {task}) AND {is_past_its_time};
 
 -- name: expired_exists

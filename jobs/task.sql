@@ -100,7 +100,8 @@ INSERT INTO job_task (kind, worker, state, lease_until, claimed, completed, fail
 UPDATE (SELECT 0 AS id, 0 AS attempts, 0 AS changed UNION ALL VALUES {rows}) mine
   STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = mine.id
    SET r.version = IF(r.version_kept = r.changed, r.version, r.changed),
-       r.version_kept = IF(r.state = {state}, @s, NULL), r.state = {state}, r.changed = @s,
+       r.version_kept = IF(r.state = {state}, @s, NULL),
+       r.last_event = IF(r.state = {state}, r.last_event, @w | @n), r.state = {state}, r.changed = @s,
        r.task_id = LAST_INSERT_ID(), r.attempts = GREATEST(r.attempts, 1)
  WHERE r.changed = mine.changed AND r.attempts IN (mine.attempts, 0)
    AND IFNULL(r.task_id, 0) IN (0, {task}) AND r.state IN ({state}, {buried});
@@ -172,6 +173,7 @@ UPDATE (SELECT 0 AS id, 0 AS changed, 0 AS pause_ms, '' AS error UNION ALL VALUE
   STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = failed.id
    SET r.version = IF(r.version_kept = r.changed, r.version, r.changed),
        r.version_kept = IF(failed.pause_ms IS NULL, NULL, @s), r.changed = @s,
+       r.last_event = IF(failed.pause_ms IS NULL, @w | @n, r.last_event),
        r.state = IF(failed.pause_ms IS NULL, {buried}, {state}),
        r.task_id = IF({state} = {held} OR r.ship_after > @t + INTERVAL failed.pause_ms * 1000 MICROSECOND, 0, NULL),
        r.last_error = failed.error,

@@ -35,6 +35,7 @@ BEGIN NOT ATOMIC
       FROM log_writer FORCE INDEX (PRIMARY) WHERE writer_id = {writer};
   END IF;
   COMMIT;
+  SET @w = number << 40;
   {writer_as_entered};
 END
 
@@ -63,6 +64,7 @@ BEGIN NOT ATOMIC
   SELECT epoch, batch_no, batch_at, stamp INTO age, batch, at, given
     FROM log_writer FORCE INDEX (PRIMARY) WHERE writer_id = number;
   COMMIT;
+  SET @w = number << 40;
   {writer_as_entered};
 END
 

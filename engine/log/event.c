@@ -26,6 +26,7 @@ enum {
 	R_WAITS_SINCE = R_KEY << 11,
 	R_ON_HOLD = R_KEY << 12,
 	R_HOLD_REASON = R_KEY << 13, /* only beside R_ON_HOLD */
+	R_PREVIOUS = R_KEY << 14,
 };
 enum { M_KEY = 1, M_REASON = 2, M_REFERENCE = 4, M_CUT = 8, M_ORDER = 16, M_TRANSFERS = 32 };
 enum { S_FOR_SALE = 1, S_REASON = 2 };
@@ -133,7 +134,7 @@ static void put_reservation(struct text *to, const struct event_head *head, cons
 	                (r->replaced_by ? R_REPLACED : 0) | (cut || told > EVENT_LINES_MAX ? R_CUT : 0) |
 	                (r->customer ? R_CUSTOMER : 0) | (r->ship_after > 0 ? R_SHIP_AFTER : 0) |
 	                (r->waits_since > 0 ? R_WAITS_SINCE : 0) | (on_hold ? R_ON_HOLD : 0) |
-	                (on_hold && r->hold_reason ? R_HOLD_REASON : 0));
+	                (on_hold && r->hold_reason ? R_HOLD_REASON : 0) | (r->last_event ? R_PREVIOUS : 0));
 	put_time(to, r->created_at);
 	put_time(to, r->expires_at);
 	if (r->key_id)
@@ -154,6 +155,10 @@ static void put_reservation(struct text *to, const struct event_head *head, cons
 	if (on_hold) {
 		put_time(to, r->hold_until);
 		put_string_if(to, r->hold_reason);
+	}
+	if (r->last_event) {
+		put(to, event_link_writer(r->last_event));
+		put(to, event_link_no(r->last_event));
 	}
 	put_lines(to, lines, count, told, granted ? GRANTED : ASKED);
 }
@@ -404,6 +409,12 @@ static void get_reservation(struct in *in, struct reservation *r, uint32_t *made
 	r->waits_since = get_time(in, has & R_WAITS_SINCE);
 	r->hold_until = get_time(in, has & R_ON_HOLD);
 	r->hold_reason = get_text(in, has & R_HOLD_REASON, NOTE_MAX);
+	if (has & R_PREVIOUS) {
+		uint64_t writer = get(in), number = get(in);
+
+		in->wrong |= writer > EVENT_LINK_WRITER_MAX || number > EVENT_LINK_NO_MAX;
+		r->last_event = in->wrong ? 0 : event_link(writer, number);
+	}
 	*cut = has & R_CUT;
 }
 
@@ -631,8 +642,26 @@ static struct in row_begin(const struct event_row *row)
 	return in;
 }
 
-bool event_decode(struct catalogue *c, const struct event_row *row, const struct event_filter *filter,
-                  struct feed_event ***list, size_t *count, size_t *max, struct values *skus, struct values *locations)
+/* Looks ahead: is the record behind its type of this order (NULL: any)? */
+static bool is_of_order(const struct in *in, enum event_type type, const char *order_id)
+{
+	struct in         ahead = *in;
+	struct feed_event e = {.type = type};
+	union subject     subject = {0};
+
+	if (!order_id)
+		return true;
+	if (event_trait(type)->about != RESERVATION)
+		return false;
+	ahead.light = true;
+	get_head(&ahead, &e, &subject);
+	return !ahead.wrong && ahead.id_len == strlen(order_id) && memcmp(ahead.id, order_id, ahead.id_len) == 0;
+}
+
+/* With order_id the records of this order alone. */
+static bool decode(struct catalogue *c, const struct event_row *row, const struct event_filter *filter,
+                   const char *order_id, struct feed_event ***list, size_t *count, size_t *max, struct values *skus,
+                   struct values *locations)
 {
 	struct in         in = row_begin(row);
 	struct feed_event passed = {0};
@@ -646,7 +675,7 @@ bool event_decode(struct catalogue *c, const struct event_row *row, const struct
 		size_t             lacks = skus->rows + locations->rows;
 		struct feed_event *e;
 
-		in.light = filter && !event_is_wanted(filter, type);
+		in.light = (filter && !event_is_wanted(filter, type)) || !is_of_order(&in, type, order_id);
 		if (in.light) {
 			passed.type = type;
 			get_head(&in, &passed, &subject);
@@ -674,6 +703,19 @@ bool event_decode(struct catalogue *c, const struct event_row *row, const struct
 		(*list)[(*count)++] = e;
 	}
 	return !in.wrong && in.at == in.end;
+}
+
+bool event_decode(struct catalogue *c, const struct event_row *row, const struct event_filter *filter,
+                  struct feed_event ***list, size_t *count, size_t *max, struct values *skus, struct values *locations)
+{
+	return decode(c, row, filter, NULL, list, count, max, skus, locations);
+}
+
+bool event_decode_order(struct catalogue *c, const struct event_row *row, const char *order_id,
+                        struct feed_event ***list, size_t *count, size_t *max, struct values *skus,
+                        struct values *locations)
+{
+	return decode(c, row, NULL, order_id, list, count, max, skus, locations);
 }
 
 bool event_touches(const struct event_row *row, void (*each)(void *arg, const struct event_touch *t), void *arg)

@@ -58,6 +58,22 @@ struct event_row { /* a row of table event */
 	size_t      writer; /* the merge's (feed_merge.h): index of the writer in its place */
 };
 
+/* A row of events as one number: the writer, behind it 40 bits of event_no. 0: none. */
+#define EVENT_LINK_WRITER_MAX ((UINT64_C(1) << 24) - 1)
+#define EVENT_LINK_NO_MAX     ((UINT64_C(1) << 40) - 1)
+static inline uint64_t event_link(uint64_t writer_id, uint64_t event_no)
+{
+	return writer_id << 40 | event_no;
+}
+static inline uint64_t event_link_writer(uint64_t link)
+{
+	return link >> 40;
+}
+static inline uint64_t event_link_no(uint64_t link)
+{
+	return link & EVENT_LINK_NO_MAX;
+}
+
 /* A record that was read; one of the subjects is there. One owner. */
 struct feed_event {
 	enum event_type type;
@@ -70,7 +86,7 @@ struct feed_event {
 	char            cause[ID_MAX + 1]; /* .. or another order, or a word; empty: none */
 	bool            cut;               /* lines were left out */
 	bool            nameless;          /* the record has a number that the catalogue lacks */
-	/* lines have codes, qty and granted, no slot */
+	/* lines have codes, qty and granted, no slot; last_event is the row of the order's event before */
 	struct reservation *reservation;
 	struct line        *before; /* of SWAPS: its lines before; owned */
 	size_t              before_count;
@@ -101,6 +117,11 @@ void feed_event_free(struct feed_event *e); /* NULL is fine */
 bool event_decode(struct catalogue *c, const struct event_row *row, const struct event_filter *filter,
                   struct feed_event ***list, size_t *count, size_t *max, struct values *skus,
                   struct values *locations) MUST_CHECK;
+
+/* The same of the records of one order. */
+bool event_decode_order(struct catalogue *c, const struct event_row *row, const char *order_id,
+                        struct feed_event ***list, size_t *count, size_t *max, struct values *skus,
+                        struct values *locations) MUST_CHECK;
 
 /* A line of a record that moves units. */
 struct event_touch {

@@ -51,3 +51,11 @@ SELECT sku_id, code FROM sku FORCE INDEX (PRIMARY) WHERE sku_id IN ({list});
 
 -- name: key_names
 SELECT key_id, name FROM api_key FORCE INDEX (PRIMARY) WHERE key_id IN ({list});
+
+-- name: history_last
+-- The row of an order's last event. One id.
+SELECT last_event FROM reservation FORCE INDEX (order_id) WHERE order_id IN ({list});
+
+-- name: history_row
+SELECT writer_id, event_no, stamp, at, changes FROM event FORCE INDEX (PRIMARY)
+ WHERE writer_id = {writer} AND event_no = {from_id};

@@ -204,13 +204,13 @@ r.changed = mine.read_changed AND r.attempts = mine.read_attempts
 
 -- name: reservation_serve
 -- Reservations that get units, and wait on, or are not for a claim: a hold past its time gets none.
-UPDATE {served} SET r.changed = @s, r.noted = r.noted | {relocated}
+UPDATE {served} SET r.changed = @s, r.last_event = @w | @n, r.noted = r.noted | {relocated}
  WHERE {served_as_read} AND (({is_kept}) OR r.state IN ({confirmed}, {buried}));
 
 -- name: reservation_serve_last
 -- Confirmed ones that get the last units they have waited for: they are due.
 UPDATE {served}
-   SET r.changed = @s, r.noted = r.noted | {relocated}, r.task_id = {put_aside_until},
+   SET r.changed = @s, r.last_event = @w | @n, r.noted = r.noted | {relocated}, r.task_id = {put_aside_until},
        r.due_at = GREATEST(@t, {ships_at})
  WHERE {served_as_read} AND r.state = {confirmed};
 

@@ -4,7 +4,7 @@
 -- The order stays as it is but for its lines, no task has claimed it any more, and a best effort was short of nothing.
 -- Its attempts stay.
 UPDATE reservation FORCE INDEX (PRIMARY)
-   SET changed = @s, noted = noted & ~{shorts} | {amended},
+   SET {told}, noted = noted & ~{shorts} | {amended},
        task_id = IF(state = {confirmed} AND {is_put_aside}, 0, NULL), due_at = IF(state = {held}, expires_at, due_at)
  WHERE {as_read} AND (({is_kept}) OR state = {confirmed}) AND {is_had_as_read};
 

@@ -27,7 +27,7 @@ AND (({is_kept}) OR r.state IN ({confirmed}, {buried}))
 -- of its pause after a failure where that is later. With {claimed} 1 it has the number of a task that has ended. Each
 -- expression holds whether the columns before it have their old values or their new ones.
 UPDATE {given_times} STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = given.id
-   SET r.changed = @s, r.noted = r.noted | {on_hold}, r.ship_after = given.not_before,
+   SET r.changed = @s, r.last_event = @w | @n, r.noted = r.noted | {on_hold}, r.ship_after = given.not_before,
        r.due_at = IF({is_served}, GREATEST(given.not_before, IF({is_free}, r.due_at, given.not_before)), r.due_at),
        r.task_id = IF({is_served},
                       IF(given.not_before > @t AND (NOT {is_free} OR given.not_before >= r.due_at), 0, NULL), r.task_id)
@@ -37,7 +37,7 @@ UPDATE {given_times} STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.rese
 -- Reservations that are held back no more. A confirmed one that was put aside is due, or is put aside until the time
 -- that was asked for.
 UPDATE {given_times} STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = given.id
-   SET r.changed = @s, r.noted = r.noted & ~{on_hold}, r.ship_after = given.not_before,
+   SET r.changed = @s, r.last_event = @w | @n, r.noted = r.noted & ~{on_hold}, r.ship_after = given.not_before,
        r.due_at = IF({is_served} AND {is_put_aside}, GREATEST(@t, IFNULL(given.not_before, @t)), r.due_at),
        r.task_id = IF({is_served} AND {is_put_aside}, IF(given.not_before > @t, 0, NULL), r.task_id)
  WHERE {is_as_given};

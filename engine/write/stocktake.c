@@ -458,12 +458,13 @@ static void stocktake_write(struct lane *l, struct op *op, struct slot_rows *s)
 	transfers_insert(l);
 	if (op_moves(op, BOOKS))
 		arrivals_insert(l, op);
-	if (op->losses)
+	if (l->writer->logs)
+		txn_run(&l->txn, LANE_LOGS, &(struct fill){.writer = l->writer->writer_id});
+	if (op->losses) /* its orders name the row of events */
 		losses_write(l, op);
 	values_fini(&lines);
 	if (!l->writer->logs)
 		return;
-	txn_run(&l->txn, LANE_LOGS, &(struct fill){.writer = l->writer->writer_id});
 	changes_write(l);
 	lane_log(l);
 }

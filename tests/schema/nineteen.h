@@ -20,7 +20,8 @@ void migrate_refused(struct scratch *s, const char *words);
 /* Steps of a flow. */
 #define OF_STEPS                                                                                      \
 	" ALTER TABLE reservation_line DROP KEY IF EXISTS holder, DROP COLUMN IF EXISTS live;"        \
-	" ALTER TABLE reservation DROP COLUMN IF EXISTS version, DROP COLUMN IF EXISTS version_kept;" \
+	" ALTER TABLE reservation DROP COLUMN IF EXISTS version, DROP COLUMN IF EXISTS version_kept," \
+	" DROP COLUMN IF EXISTS last_event;"                                                        \
 	" DROP TABLE IF EXISTS reservation_amend; ALTER TABLE waiting_line DROP PRIMARY KEY,"         \
 	" ADD PRIMARY KEY (reservation_id, sku_id, location_id), DROP COLUMN IF EXISTS added,"        \
 	" DROP COLUMN IF EXISTS units;"                                                               \

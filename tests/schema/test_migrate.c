@@ -330,7 +330,7 @@ static void steps_rename(void)
 Test(migrate, busy_lanes_end_when_a_step_renames_their_table)
 {
 	static const char *const back[] = {
-		"run stats -> 78 '~schema version 902, this program needs 27: it was migrated by a newer'",
+		"run stats -> 78 '~schema version 902, this program needs 28: it was migrated by a newer'",
 		"sql RENAME TABLE made_writer TO log_writer, made_task TO job_task",
 		"sql DELETE FROM schema_version WHERE version > 900",
 		NULL,
