@@ -1,37 +1,12 @@
 /* event.c - see event.h. */
 #include "engine/log/event.h"
+#include "engine/log/event_form.h"
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
 #include "engine/base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { VERSION = 1, RECORDS_MAX = 20000 }; /* a row has a record for each order of a claim, and few more */
-
-/* The optional members of a reservation, as bits behind its state, and of a movement, from the first bit on. */
-enum { STATE_BITS = 3 };
-enum {
-	R_KEY = 1 << STATE_BITS,
-	R_ATTEMPTS = R_KEY << 1,
-	R_CONFIRMED = R_KEY << 2,
-	R_RELEASED = R_KEY << 3,
-	R_SETTLED = R_KEY << 4,
-	R_ERROR = R_KEY << 5,
-	R_REFERENCE = R_KEY << 6,
-	R_REPLACED = R_KEY << 7,
-	R_CUT = R_KEY << 8,
-	R_CUSTOMER = R_KEY << 9,
-	R_SHIP_AFTER = R_KEY << 10,
-	R_WAITS_SINCE = R_KEY << 11,
-	R_ON_HOLD = R_KEY << 12,
-	R_HOLD_REASON = R_KEY << 13, /* only beside R_ON_HOLD */
-	R_PREVIOUS = R_KEY << 14,
-};
-enum { M_KEY = 1, M_REASON = 2, M_REFERENCE = 4, M_CUT = 8, M_ORDER = 16, M_TRANSFERS = 32 };
-enum { S_FOR_SALE = 1, S_REASON = 2 };
-enum { NO_CAUSE, TASK_CAUSE }; /* more: a text of so many bytes less 1 */
-_Static_assert(STATES <= 1 << STATE_BITS, "a state has its bits");
 
 /* ---- writing */
 
@@ -156,10 +131,8 @@ static void put_reservation(struct text *to, const struct event_head *head, cons
 		put_time(to, r->hold_until);
 		put_string_if(to, r->hold_reason);
 	}
-	if (r->last_event) {
-		put(to, event_link_writer(r->last_event));
-		put(to, event_link_no(r->last_event));
-	}
+	if (r->last_event)
+		put(to, r->last_event);
 	put_lines(to, lines, count, told, granted ? GRANTED : ASKED);
 }
 
@@ -409,12 +382,7 @@ static void get_reservation(struct in *in, struct reservation *r, uint32_t *made
 	r->waits_since = get_time(in, has & R_WAITS_SINCE);
 	r->hold_until = get_time(in, has & R_ON_HOLD);
 	r->hold_reason = get_text(in, has & R_HOLD_REASON, NOTE_MAX);
-	if (has & R_PREVIOUS) {
-		uint64_t writer = get(in), number = get(in);
-
-		in->wrong |= writer > EVENT_LINK_WRITER_MAX || number > EVENT_LINK_NO_MAX;
-		r->last_event = in->wrong ? 0 : event_link(writer, number);
-	}
+	r->last_event = has & R_PREVIOUS ? get(in) : 0;
 	*cut = has & R_CUT;
 }
 
@@ -658,10 +626,9 @@ static bool is_of_order(const struct in *in, enum event_type type, const char *o
 	return !ahead.wrong && ahead.id_len == strlen(order_id) && memcmp(ahead.id, order_id, ahead.id_len) == 0;
 }
 
-/* With order_id the records of this order alone. */
-static bool decode(struct catalogue *c, const struct event_row *row, const struct event_filter *filter,
-                   const char *order_id, struct feed_event ***list, size_t *count, size_t *max, struct values *skus,
-                   struct values *locations)
+bool event_decode(struct catalogue *c, const struct event_row *row, const struct event_filter *filter,
+                  const char *order_id, struct feed_event ***list, size_t *count, size_t *max, struct values *skus,
+                  struct values *locations)
 {
 	struct in         in = row_begin(row);
 	struct feed_event passed = {0};
@@ -703,19 +670,6 @@ static bool decode(struct catalogue *c, const struct event_row *row, const struc
 		(*list)[(*count)++] = e;
 	}
 	return !in.wrong && in.at == in.end;
-}
-
-bool event_decode(struct catalogue *c, const struct event_row *row, const struct event_filter *filter,
-                  struct feed_event ***list, size_t *count, size_t *max, struct values *skus, struct values *locations)
-{
-	return decode(c, row, filter, NULL, list, count, max, skus, locations);
-}
-
-bool event_decode_order(struct catalogue *c, const struct event_row *row, const char *order_id,
-                        struct feed_event ***list, size_t *count, size_t *max, struct values *skus,
-                        struct values *locations)
-{
-	return decode(c, row, NULL, order_id, list, count, max, skus, locations);
 }
 
 bool event_touches(const struct event_row *row, void (*each)(void *arg, const struct event_touch *t), void *arg)

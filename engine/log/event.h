@@ -59,19 +59,13 @@ struct event_row { /* a row of table event */
 };
 
 /* A row of events as one number: the writer, behind it 40 bits of event_no. 0: none. */
-#define EVENT_LINK_WRITER_MAX ((UINT64_C(1) << 24) - 1)
-#define EVENT_LINK_NO_MAX     ((UINT64_C(1) << 40) - 1)
-static inline uint64_t event_link(uint64_t writer_id, uint64_t event_no)
+static inline uint32_t event_link_writer(uint64_t link)
 {
-	return writer_id << 40 | event_no;
-}
-static inline uint64_t event_link_writer(uint64_t link)
-{
-	return link >> 40;
+	return (uint32_t)(link >> 40);
 }
 static inline uint64_t event_link_no(uint64_t link)
 {
-	return link & EVENT_LINK_NO_MAX;
+	return link & ((UINT64_C(1) << 40) - 1);
 }
 
 /* A record that was read; one of the subjects is there. One owner. */
@@ -110,18 +104,13 @@ struct feed_event {
 };
 void feed_event_free(struct feed_event *e); /* NULL is fine */
 
-/* Appends the records of one row that the filter (NULL: all) wants, in their order, to the caller's list; the others
- * are passed over unread. Numbers that the catalogue lacks go to `skus` and `locations` (of one column): with any
- * there, free the new records, enter the names in the catalogue, and decode again. false: the bytes are damaged, or of
- * a later version; the list has what came before. */
+/* Appends the records of one row that the filter (NULL: all) wants, with order_id (NULL: any) those of this order, in
+ * their order, to the caller's list; the others are passed over unread. Numbers that the catalogue lacks go to `skus`
+ * and `locations` (of one column): with any there, free the new records, enter the names in the catalogue, and decode
+ * again. false: the bytes are damaged, or of a later version; the list has what came before. */
 bool event_decode(struct catalogue *c, const struct event_row *row, const struct event_filter *filter,
-                  struct feed_event ***list, size_t *count, size_t *max, struct values *skus,
+                  const char *order_id, struct feed_event ***list, size_t *count, size_t *max, struct values *skus,
                   struct values *locations) MUST_CHECK;
-
-/* The same of the records of one order. */
-bool event_decode_order(struct catalogue *c, const struct event_row *row, const char *order_id,
-                        struct feed_event ***list, size_t *count, size_t *max, struct values *skus,
-                        struct values *locations) MUST_CHECK;
 
 /* A line of a record that moves units. */
 struct event_touch {

@@ -76,8 +76,8 @@ static void row_decode(struct event_walk *w, const struct event_row *r)
 		row_clear(w);
 		values_reset(&w->skus);
 		values_reset(&w->locations);
-		whole = event_decode(w->catalogue, r, NULL, &w->row.events, &w->row.count, &w->events_max, &w->skus,
-		                     &w->locations);
+		whole = event_decode(w->catalogue, r, NULL, NULL, &w->row.events, &w->row.count, &w->events_max,
+		                     &w->skus, &w->locations);
 	} while (whole && w->skus.rows + w->locations.rows > 0);
 	if (whole)
 		return;

@@ -167,7 +167,8 @@ static void row_pass(struct look *l, const struct event_row *r)
 	uint32_t          begun = row_begun(&p->begin, r), passed = begun;
 	bool              whole;
 
-	whole = event_decode(l->feed->catalogue, r, l->filter, &p->events, &count, &p->max, &l->skus, &l->locations);
+	whole = event_decode(l->feed->catalogue, r, l->filter, NULL, &p->events, &count, &p->max, &l->skus,
+	                     &l->locations);
 	for (size_t i = p->count; i < count; i++) {
 		struct feed_event *e = p->events[i];
 		bool               damaged = l->asked && e->nameless;

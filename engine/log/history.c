@@ -58,7 +58,7 @@ static enum db_result row_decode(struct db *db, struct catalogue *c, struct hist
 {
 	struct values skus = {0}, locations = {0};
 	size_t        kept = h->count;
-	bool whole = event_decode_order(c, row, h->order_id, &h->events, &h->count, &h->max, &skus, &locations);
+	bool whole = event_decode(c, row, NULL, h->order_id, &h->events, &h->count, &h->max, &skus, &locations);
 	bool lacks = skus.count + locations.count > 0;
 	enum db_result result = DB_OK;
 
@@ -70,7 +70,7 @@ static enum db_result row_decode(struct db *db, struct catalogue *c, struct hist
 		events_drop(h, kept);
 		values_reset(&skus);
 		values_reset(&locations);
-		whole = event_decode_order(c, row, h->order_id, &h->events, &h->count, &h->max, &skus, &locations);
+		whole = event_decode(c, row, NULL, h->order_id, &h->events, &h->count, &h->max, &skus, &locations);
 	}
 	for (size_t i = kept; i < h->count; i++)
 		whole &= !h->events[i]->nameless;
@@ -97,11 +97,10 @@ static void records_turn(struct history *h, size_t from)
 /* Takes the records of one row that have room, the newest first, and goes on to the row before. */
 static enum db_result row_take(struct db *db, struct catalogue *c, struct history *h, size_t limit)
 {
-	struct row row = {
-		.is = {.writer_id = (uint32_t)event_link_writer(h->at.link), .event_no = event_link_no(h->at.link)}};
-	struct fill    fill = {.writer = row.is.writer_id, .from_id = (int64_t)row.is.event_no};
-	size_t         from = h->count, kept = h->count;
-	uint64_t       before = 0;
+	struct row  row = {.is = {.writer_id = event_link_writer(h->at.link), .event_no = event_link_no(h->at.link)}};
+	struct fill fill = {.writer = row.is.writer_id, .from_id = (int64_t)row.is.event_no};
+	size_t      from = h->count, kept = h->count;
+	uint64_t    before = 0;
 	enum db_result result;
 
 	result = db_ask(db, HISTORY_ROW, &fill, row_read, &row);

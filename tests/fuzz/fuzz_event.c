@@ -25,7 +25,7 @@ static bool row_read(struct read *to, struct catalogue *c, const struct event_ro
 
 	row.changes = changes;
 	row.len = len;
-	return event_decode(c, &row, NULL, &to->events, &to->count, &to->max, &to->skus, &to->locations);
+	return event_decode(c, &row, NULL, NULL, &to->events, &to->count, &to->max, &to->skus, &to->locations);
 }
 
 static void read_fini(struct read *r)
@@ -108,7 +108,7 @@ static void filter_check(struct catalogue *c, const struct event_row *row, const
 	if (all->count == 0)
 		return;
 	filter.wanted[all->events[all->count / 2]->type] = true;
-	assert(event_decode(c, row, &filter, &r.events, &r.count, &r.max, &r.skus, &r.locations));
+	assert(event_decode(c, row, &filter, NULL, &r.events, &r.count, &r.max, &r.skus, &r.locations));
 	for (size_t i = 0; i < all->count; i++)
 		if (event_is_wanted(&filter, all->events[i]->type)) {
 			assert(k < r.count && r.events[k]->place == all->events[i]->place);

@@ -56,7 +56,7 @@ bool events_read_bytes(struct events *log, const void *changes, size_t len)
 	const struct event_row row = {
 		.writer_id = 7, .event_no = 42, .stamp = 0x1a2b3c, .at = AT, .changes = changes, .len = len};
 
-	return event_decode(log->catalogue, &row, NULL, &log->events, &log->count, &log->max, &log->skus,
+	return event_decode(log->catalogue, &row, NULL, NULL, &log->events, &log->count, &log->max, &log->skus,
 	                    &log->locations);
 }
 

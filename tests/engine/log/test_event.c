@@ -295,7 +295,7 @@ Test(event, what_is_not_wanted_is_passed_over)
 		unsigned               places = 0;
 
 		cr_assert(event_filter_read(lists[i].types, &filter));
-		cr_expect(event_decode(empty, &row, &filter, &log.events, &log.count, &log.max, &log.skus,
+		cr_expect(event_decode(empty, &row, &filter, NULL, &log.events, &log.count, &log.max, &log.skus,
 		                       &log.locations));
 		for (size_t k = 0; k < log.count; k++) {
 			places |= 1U << log.events[k]->place;

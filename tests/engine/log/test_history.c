@@ -45,8 +45,8 @@ Test(history, over_many_writers)
 	     "fail    1 R1=bury:late                 -> 200",
 	     "@2 kick R1                             -> 200",
 	     "work    settle",
-	     HISTORY("R1") "                         -> items=reservation.settled,reservation.kicked,reservation.buried,"
-	                   "reservation.confirmed,reservation.held end items[2].data.last_error=late",
+	     HISTORY("R1") "                         -> items=reservation.settled,reservation.kicked,"
+	                   "reservation.buried,reservation.confirmed,reservation.held end items[2].data.last_error=late",
 	     "reserve R2 A=1 ttl=60                  -> 201",
 	     "tick    61",
 	     "work    expire",

@@ -46,7 +46,7 @@ static void row_read(void *arg, const struct db_row *row)
 	if (r.event_no <= t->numbers[r.writer_id])
 		return; /* read before */
 	cr_expect_eq(r.event_no, ++t->numbers[r.writer_id], "writer %u has no hole", r.writer_id);
-	cr_assert(event_decode(t->catalogue, &r, NULL, &t->events, &t->count, &t->max, &skus, &locations));
+	cr_assert(event_decode(t->catalogue, &r, NULL, NULL, &t->events, &t->count, &t->max, &skus, &locations));
 	cr_assert_eq(skus.count + locations.count, 0);
 	if (event_trait(t->events[before]->type)->about == LEVEL) {
 		while (t->count > before)
