@@ -46,7 +46,8 @@ Test(history, over_many_writers)
 	     "@2 kick R1                             -> 200",
 	     "work    settle",
 	     HISTORY("R1") "                         -> items=reservation.settled,reservation.kicked,"
-	                   "reservation.buried,reservation.confirmed,reservation.held end items[2].data.last_error=late",
+	                   "reservation.buried,reservation.confirmed,reservation.held end"
+	                   " items[2].data.last_error=late",
 	     "reserve R2 A=1 ttl=60                  -> 201",
 	     "tick    61",
 	     "work    expire",
