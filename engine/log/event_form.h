@@ -2,7 +2,7 @@
 #ifndef EVENT_FORM_H
 #define EVENT_FORM_H
 
-#include "engine/log/event.h"
+#include "engine/rows.h"
 
 enum { VERSION = 1, RECORDS_MAX = 20000 }; /* a row has a record for each order of a claim, and few more */
 

@@ -68,8 +68,8 @@ Test(history, of_two_orders)
 	flow("receipt A +20                          -> 201",
 	     "reserve R1 A=5 confirm=true            -> 201",
 	     "split   R1 P1 A=2 then=settle          -> 201",
-	     HISTORY("R1") "                         -> items=reservation.split,reservation.confirmed,reservation.held end"
-	                   " items[0].data.lines[0].qty=3",
+	     HISTORY("R1") "                         -> items=reservation.split,reservation.confirmed,"
+	                   "reservation.held end items[0].data.lines[0].qty=3",
 	     HISTORY("P1") "                         -> items=reservation.settled,reservation.split end",
 	     "reserve R2 A=4 confirm=true replaces=R1 -> 201",
 	     HISTORY("R1") "                         -> items=reservation.replaced,reservation.split,"
