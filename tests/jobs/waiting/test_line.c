@@ -229,6 +229,35 @@ Test(line, stops_and_calls_know_what_is_kept)
 	flow_end();
 }
 
+/* Two lanes that take what a queue leaves over would each see the units that the other one is taking. So an order waits
+ * while another transaction has locked any slot of the sku there, though its own slot has enough. */
+Test(line, orders_beside_a_queue_take_turns)
+{
+	struct race *race;
+
+	flow_begin();
+	flow_step("serve --lanes 1");
+	flow_step("second --lanes 1 --slot 5");
+	flow_steps(po,
+	           "receipt A@po +5 A +1                         -> 201",
+	           "adjust  A -1                                 -> 201",
+	           waits,
+	           "reserve W1 A@po=1 confirm=true               -> 201 confirmed");
+	trap_sql(stops);
+	flow_steps("receipt A +2                                 -> 201",
+	           "@2 receipt A +1                              -> 201");
+	trap_lock("SELECT 1 FROM stock_slot WHERE slot = 5 FOR UPDATE");
+	race = flow_race("1", "reserve N# A=1");
+	usleep(500000);
+	cr_expect_eq(trap_number("SELECT COUNT(*) FROM reservation WHERE order_id LIKE 'N%%'"), 0);
+	trap_unlock();
+	trap_raced(race, "1x 201 held A=1");
+	trap_sql(goes_on);
+	flow_steps("wait get W1                                  -> confirmed lines=1 A@main=1",
+	           "run audit                                    -> 0");
+	flow_end();
+}
+
 /* The queue is served while many new orders come, through two services: they get what the queue leaves over, and each
  * order that waits gets its unit. */
 Test(line, newcomers_get_what_the_queue_leaves_over)
