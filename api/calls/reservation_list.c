@@ -188,3 +188,21 @@ void get_reservations(struct request *r)
 	else
 		op_free(op);
 }
+
+/* The list of GET /v1/reservations?sku=, in a path of its own. */
+void get_sku_holds(struct request *r)
+{
+	struct op  *op = page_op(r, OP_LIST_RESERVATIONS);
+	const char *location;
+
+	if (!op)
+		return;
+	if (query_code(r, "location", LOCATION_MAX, &location)) {
+		op_line(op, r->param[0], strlen(r->param[0]), location, location ? strlen(location) : 0, 0);
+		if (!location)
+			op->lines[0].location_code = NULL;
+		request_ask(r, op, items_write);
+	} else {
+		op_free(op);
+	}
+}

@@ -5,5 +5,6 @@
 struct request;
 
 void get_reservations(struct request *r);
+void get_sku_holds(struct request *r); /* the reservations that hold a sku */
 
 #endif

@@ -183,6 +183,23 @@ Test(found, by_time)
 	flow_end();
 }
 
+/* The holders of a sku have a path of their own. */
+Test(found, by_sku)
+{
+	flow("receipt  A +9 A@paris +9 B +9        -> 201",
+	     "reserve  R1 A=1                      -> 201",
+	     "reserve  R2 A@paris=1 B=1            -> 201",
+	     "reserve  R3 A=1                      -> 201",
+	     "release  R3                          -> 200",
+	     "raw GET /v1/skus/A/holds             -> 200 items=R2,R1 end R1 state=held",
+	     "raw GET /v1/skus/A/holds?location=paris -> items=R2 end",
+	     "raw GET /v1/skus/A/holds?location=rome -> items= end",
+	     "raw GET /v1/skus/A/holds?limit=1     -> items=R2 more",
+	     "raw GET /v1/skus/X/holds             -> 404 unknown_sku",
+	     "raw GET /v1/skus/A/holds?state=held  -> 400 invalid_request field=state",
+	     "raw GET /v1/skus/A/holds?location=   -> 400 invalid_request field=location");
+}
+
 /* What no index serves is refused, and the answer says what is served. */
 Test(found, refused)
 {
