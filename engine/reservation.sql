@@ -461,11 +461,13 @@ SELECT reservation_id, 0, due_at, 1, order_id FROM reservation FORCE INDEX (orde
  ORDER BY order_id LIMIT {limit};
 
 -- name: reservation_list_created
--- A walk over {limit} ids from {from_id} on, newest first, and whether each was made at {from_at} or later, and before
--- {until_at}.
-SELECT reservation_id, 0, due_at, created_at >= {from_at} AND created_at < {until_at}
+-- {limit} ids from {from_id} on, newest first, that were made at {from_at} or later, and before {until_at}. What is
+-- passed over lies at both ends, within two seconds.
+SELECT reservation_id, 0, due_at, 1
   FROM reservation FORCE INDEX (PRIMARY)
- WHERE reservation_id < {before_id} AND reservation_id >= {from_id} ORDER BY reservation_id DESC LIMIT {limit};
+ WHERE reservation_id < {before_id} AND reservation_id >= {from_id}
+   AND created_at >= {from_at} AND created_at < {until_at}
+ ORDER BY reservation_id DESC LIMIT {limit};
 
 -- name: reservation_made
 -- The first reservation from {from_id} on, and when it was made. A part of a split has the time of its first.
