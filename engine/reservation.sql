@@ -111,18 +111,18 @@ VALUES (?, ?, ?, NULLIF(?, 0), ?, @t + INTERVAL ? SECOND, IF(state = {held}, exp
 
 -- name: reservation_note_customer (prepared, never_waits)
 -- A new order that has a customer and nothing else. Values: (reservation_id, customer, state).
-INSERT INTO reservation_note (reservation_id, customer, state) VALUES (?, ?, ?);
+INSERT INTO reservation_note (reservation_id, customer, order_state) VALUES (?, ?, ?);
 
 -- name: reservation_note_add (never_waits)
 -- Rows: (reservation_id, reference, replaced_by, customer, replaces, state). A replaced order may have a row already.
-INSERT INTO reservation_note (reservation_id, reference, replaced_by, customer, replaces, state) VALUES {rows}
-    ON DUPLICATE KEY UPDATE replaced_by = VALUES(replaced_by), state = VALUES(state);
+INSERT INTO reservation_note (reservation_id, reference, replaced_by, customer, replaces, order_state) VALUES {rows}
+    ON DUPLICATE KEY UPDATE replaced_by = VALUES(replaced_by), order_state = VALUES(order_state);
 
 -- name: note_states (never_waits)
 -- The notes of orders that have another state since this transaction. It has locked the orders, so two never meet here.
 UPDATE reservation_note n FORCE INDEX (PRIMARY)
   STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = n.reservation_id
-   SET n.state = r.state
+   SET n.order_state = r.state
  WHERE n.reservation_id IN (0, {list});
 
 -- name: reservation_ship_after (never_waits)
@@ -443,7 +443,7 @@ SELECT h.reservation_id, 0, r.due_at,
 SELECT n.reservation_id, 0, r.due_at, {reads_so}
   FROM reservation_note n FORCE INDEX (customer)
   STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = n.reservation_id
- WHERE n.customer = {customer} AND n.state = {state} AND n.reservation_id < {before_id}
+ WHERE n.customer = {customer} AND n.order_state = {state} AND n.reservation_id < {before_id}
  ORDER BY n.reservation_id DESC LIMIT {limit};
 
 -- name: reservation_list_reference
@@ -451,7 +451,7 @@ SELECT n.reservation_id, 0, r.due_at, {reads_so}
 SELECT n.reservation_id, 0, r.due_at, {reads_so}
   FROM reservation_note n FORCE INDEX (reference)
   STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = n.reservation_id
- WHERE n.reference = {reference} AND n.state = {state} AND n.reservation_id < {before_id}
+ WHERE n.reference = {reference} AND n.order_state = {state} AND n.reservation_id < {before_id}
  ORDER BY n.reservation_id DESC LIMIT {limit};
 
 -- name: reservation_list_prefix

@@ -322,10 +322,10 @@ SELECT r.order_id, IFNULL(ELT(r.state, {reservation_states}), r.state), r.noted,
 
 -- name: note_has_state (by_reservation)
 -- The note of an order says the order's state, by which orders of a customer are found.
-SELECT r.order_id, IFNULL(ELT(r.state, {reservation_states}), r.state) AS state, n.state AS noted_state
+SELECT r.order_id, IFNULL(ELT(r.state, {reservation_states}), r.state) AS state, n.order_state AS noted_state
   FROM reservation_note n FORCE INDEX (PRIMARY)
   STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = n.reservation_id
- WHERE n.state <> r.state AND n.reservation_id BETWEEN {from_id} AND {until_id};
+ WHERE n.order_state <> r.state AND n.reservation_id BETWEEN {from_id} AND {until_id};
 
 -- name: lease_within_an_hour (by_task)
 -- No lease is longer than an hour, and no task was made later than now: otherwise a clock was ahead, and a reaper

@@ -56,7 +56,7 @@ void tables_rows(struct scratch *s)
 	                  "seq_21_to_200");
 	tables_run(s->db, "INSERT INTO reservation_returned SELECT seq, 1 + seq MOD 3, 1 FROM seq_1_to_200");
 	tables_run(s->db, "INSERT INTO reservation_on_hold SELECT seq, '9000-01-01', NULL, 'x' FROM seq_1_to_200");
-	tables_run(s->db, "INSERT INTO reservation_note (reservation_id, reference, customer, state)"
+	tables_run(s->db, "INSERT INTO reservation_note (reservation_id, reference, customer, order_state)"
 	                  " SELECT seq, CONCAT('R', seq MOD 7), CONCAT('C', seq MOD 5), 1 + seq MOD 6"
 	                  " FROM seq_1_to_200");
 	tables_run(s->db, "INSERT INTO key_hold SELECT seq, 5 + seq MOD 2, 1 FROM seq_1_to_200");

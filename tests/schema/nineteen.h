@@ -30,7 +30,7 @@ void migrate_refused(struct scratch *s, const char *words);
 	" ALTER TABLE sku DROP COLUMN IF EXISTS for_sale, DROP COLUMN IF EXISTS stop_reason;"         \
 	" ALTER TABLE location DROP COLUMN IF EXISTS for_sale, DROP COLUMN IF EXISTS stop_reason;"    \
 	" ALTER TABLE reservation_note DROP KEY IF EXISTS customer, DROP KEY IF EXISTS reference,"    \
-	" DROP COLUMN IF EXISTS state;"
+	" DROP COLUMN IF EXISTS order_state;"
 #define NO_STEPS "BEGIN NOT ATOMIC" OF_STEPS " END"
 #define IS_19                                                                                \
 	"sql BEGIN NOT ATOMIC DELETE FROM schema_version WHERE ABS(version) >= 20;" OF_STEPS \
