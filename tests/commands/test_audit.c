@@ -338,6 +338,12 @@ static const struct damage {
 	{"settled_by_id_is_moved", "order_id=SETTLED units=1 moved=0", false,
          "UPDATE reservation SET task_id = NULL WHERE order_id = 'SETTLED'",
          "UPDATE reservation SET task_id = 1 WHERE order_id = 'SETTLED'"},
+	{"note_has_state", "order_id=BURIED state=buried noted_state=2", false,
+         "BEGIN NOT ATOMIC UPDATE reservation SET noted = 1 WHERE order_id = 'BURIED';"
+         "  INSERT INTO reservation_note (reservation_id, reference, order_state) SELECT reservation_id, 'r', 2"
+         "  FROM reservation WHERE order_id = 'BURIED'; END",
+         "BEGIN NOT ATOMIC UPDATE reservation SET noted = 0 WHERE order_id = 'BURIED'; DELETE FROM reservation_note; "
+         "END"},
 	{"customer_has_units", "customer=c sku=A units=1 in_orders=0", true,
          "INSERT INTO customer_units VALUES ('c', 1, 1)", "DELETE FROM customer_units"},
 	{"customer_has_units", "customer=c sku=A units=0 in_orders=1", true,

@@ -106,7 +106,7 @@ static const struct {
          "their "
          "`changed`, by their id or by their units. Where another node has changed one of them since, the transaction "
          "is undone at its COMMIT, and tried again behind reads that have waited.",
-         " lane_logs customer_raise reservation_ship_after reservation_confirm reservation_confirm_late "
+         " lane_logs customer_raise note_states reservation_ship_after reservation_confirm reservation_confirm_late "
          "reservation_reacquire reservation_line_move reservation_line_end reservation_release_held "
          "reservation_release_from "
          "reservation_settle_from reservation_replace reservation_take_turn task_lose split_first split_line_drop "

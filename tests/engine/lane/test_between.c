@@ -41,7 +41,7 @@ static void late(const char *statement, const char *step, const char *between, c
 
 #define CONFIRM "state = 2, changed = @s"
 #define RELEASE "state = 4, changed = @s"
-#define EXTEND  "changed = @s, expires_at"
+#define EXTEND  "last_event = @w | @n, expires_at"
 #define SWEEP   "state = 5, changed = @s"
 #define SETTLE  "settled_at = @t"
 #define BURY    "last_error = failed.error"
