@@ -200,7 +200,7 @@ class Client(threading.Thread):
         for (id_, sent), result in zip(asked, results):
             if status == 200 and result['status'] == 503:
                 headers = {**headers, 'Retry-After': '1'}       # a result has none of its own
-            own = {**headers, 'Idempotent-Replayed': 'true'} if result.get('replayed') else headers
+            own = {**headers, 'Idempotent-Replayed': 'true'} if result and result.get('replayed') else headers
             self.enter(call, id_, sent, began, result['status'] if status == 200 else status, result, own)
         return [id_ for (id_, _), result in zip(asked, results) if status == 200 and result['status'] < 300]
 
