@@ -441,9 +441,9 @@ Test(list, no_page_is_empty_before_the_end)
 	     " confirmed_at, created_at, last_error) SELECT seq, CONCAT('W', seq), '', 6,"
 	     " UTC_TIMESTAMP(3), UTC_TIMESTAMP(3),"
 	     " 0, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3),"
-	     " IF(seq IN (25000, 35000), 'rare', 'usual') FROM seq_1_to_45000 -> ",
-	     "list     state=buried error=rare         -> items=W25000 more",
-	     "list     state=buried error=rare next    -> items=W35000 more",
+	     " IF(seq IN (12000, 25000), 'rare', 'usual') FROM seq_1_to_31000 -> ",
+	     "list     state=buried error=rare         -> items=W12000 more",
+	     "list     state=buried error=rare next    -> items=W25000 more",
 	     "list     state=buried error=rare next    -> items= end",
 	     "list     state=buried error=none         -> items= end",
 	     "sql DELETE FROM reservation WHERE order_id LIKE 'W%' -> ",
