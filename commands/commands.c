@@ -12,9 +12,9 @@
 #include "engine/db/txn.h"
 #include "engine/log/keeping.h"
 #include "engine/past.h"
-#include "jobs/claim.h"
+#include "jobs/task/claim.h"
 #include "jobs/exec.h"
-#include "jobs/kick.h"
+#include "jobs/task/kick.h"
 #include "jobs/webhooks/deliver.h"
 #include "jobs/work.h"
 

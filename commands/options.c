@@ -6,7 +6,7 @@
 #include "engine/base/nearest.h"
 #include "engine/base/text.h"
 #include "engine/log/keeping.h"
-#include "jobs/claim.h"
+#include "jobs/task/claim.h"
 #include "jobs/settings.h"
 
 #include <ctype.h>

@@ -241,7 +241,7 @@ SELECT COUNT(*) FROM (
 
 -- name: stock_waited (never_waits)
 -- Whether an order waits that comes before those of the batch: a row is one too many. Behind the deduction, so that a
--- unit that became free is seen with every order that waited by then. Rows: (sku, location of the queue).
+-- unit that became free is seen with every order that waited at that moment. Rows: (sku, location of the queue).
 WITH want(sku_id, location_id) AS (VALUES {rows})
 SELECT 1 FROM want STRAIGHT_JOIN waiting_line w FORCE INDEX (line)
     ON w.sku_id = want.sku_id AND w.location_id = want.location_id LIMIT 1;
@@ -267,7 +267,7 @@ UPDATE (SELECT 0 AS sku_id, 0 AS location_id UNION ALL VALUES {rows}) want
 -- name: stock_kept (never_waits)
 -- Whether too few units are left for the queue: a row is one too many. Behind the deduction, with all slots locked that
 -- it reads but those of the queue. So it sees every unit that another transaction has taken, and every order that
--- waited by then. Rows: (sku, location, that of the queue).
+-- waited at that moment. Rows: (sku, location, location of the queue).
 WITH want(sku_id, location_id, waits_at) AS (VALUES {rows})
 SELECT 1 FROM want WHERE {queue_asks} > {queue_finds} LIMIT 1;
 

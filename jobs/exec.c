@@ -10,10 +10,10 @@
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/rows_json.h"
-#include "jobs/claim.h"
-#include "jobs/complete.h"
+#include "jobs/task/claim.h"
+#include "jobs/task/complete.h"
 #include "jobs/exec_output.h"
-#include "jobs/order_index.h"
+#include "jobs/task/order_index.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* jobs.c - see jobs.h. Each job is one worker. */
 #include "jobs/jobs.h"
 #include "engine/base/memory.h"
-#include "jobs/complete.h"
+#include "jobs/task/complete.h"
 #include "jobs/work.h"
 
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #include "jobs/location.h"
 #include "engine/base/clock.h"
 #include "engine/past.h"
-#include "jobs/claim.h"
-#include "jobs/complete.h"
+#include "jobs/task/claim.h"
+#include "jobs/task/complete.h"
 
 #include <stdio.h>
 #include <stdlib.h>

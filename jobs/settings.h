@@ -3,7 +3,7 @@
 #define SETTINGS_H
 
 #include "jobs/stop.h"
-#include "jobs/task.h"
+#include "jobs/task/task.h"
 
 enum { WORKERS_MAX = 64 }; /* workers of a process; each runs one program at a time */
 

@@ -11,10 +11,10 @@
 #include "engine/db/writer.h"
 #include "engine/log/keeping.h"
 #include "engine/read/census.h"
-#include "jobs/claim.h"
-#include "jobs/complete.h"
+#include "jobs/task/claim.h"
+#include "jobs/task/complete.h"
 #include "jobs/exec.h"
-#include "jobs/reap.h"
+#include "jobs/task/reap.h"
 #include "jobs/webhooks/deliver.h"
 
 #include <stdio.h>

@@ -5,7 +5,7 @@ CREATE TABLE job_task (
   task_id     BIGINT UNSIGNED NOT NULL AUTO_INCREMENT, -- the fencing token: made anew for every claim
   kind        TINYINT UNSIGNED NOT NULL,  -- 1 settle, 2 expire
   worker      VARBINARY(64) NOT NULL,     -- the name that the worker gave itself
-  state       TINYINT UNSIGNED NOT NULL,  -- jobs/task_states.def
+  state       TINYINT UNSIGNED NOT NULL,  -- jobs/task/task_states.def
   lease_until DATETIME(3) NOT NULL,       -- from then on the reaper may free the orders
   claimed     INT UNSIGNED NOT NULL,      -- orders of the batch; all counts are of orders
   completed   INT UNSIGNED NOT NULL,      -- orders that the worker has done

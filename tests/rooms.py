@@ -7,9 +7,10 @@ the objects in BUILD/obj (build/obj), calls a function or reads a variable that 
   circle    no way along the arrows leads back to where it began, neither between files nor between rooms (folders)
   arrow     arrows go down only: main, commands, api, jobs, engine, engine/db, engine/base. engine/lane stands on
             engine/write, that on engine/promise, and that on engine/log; engine/read knows none of them, and none of
-            them knows it; jobs/levels, jobs/waiting and jobs/webhooks do not know each other; commands/import and commands/terminal are for
-            commands alone; api/http knows outcomes and the base, schema engine/db and engine/base, and its invariants pieces
-            of engine's statements
+            them knows it; jobs/levels, jobs/task, jobs/waiting and jobs/webhooks do not know each other; api/order and
+            api/stock stand on api/calls, and do not know each other; commands/import and commands/terminal are for
+            commands alone; api/http knows outcomes and the base, schema engine/db and engine/base, and its invariants
+            pieces of engine's statements
   caller    another file of the program uses what NAME.h declares. Or a test does, and NAME.c itself; where only tests
             do, the comment in NAME.h says `for tests`
   door      NAME.c has a NAME.h and includes it before all else, and all that NAME.h declares stands in NAME.c. A
@@ -20,8 +21,8 @@ A list (.def) and statements (.sql) are files, too: a file that includes a list,
 statements, has an arrow to it.
 
 Three folders hold files above and below the rooms inside of them: engine/engine.c opens lanes and readers, which stand
-on op, loop, rows, queue and catalogue; api/route.c names the handlers of api/calls and api/stock, which stand on request; jobs/jobs.c
-starts the modules that serve levels and webhooks, which stand on stop. There the rule is by file: no circle, and it counts as
+on op, loop, rows, queue and catalogue; api/route.c names the handlers of api/calls, api/order and api/stock, which stand on request;
+jobs/jobs.c starts the modules that serve levels and webhooks, which stand on stop. There the rule is by file: no circle, and it counts as
 one room with the rooms inside of it. Among these rooms the rule is the same as among all others. The commands stand above
 all others: one of them is the service.
 """
@@ -31,22 +32,25 @@ import re
 import subprocess
 import sys
 
-ROOMS = ('api/calls', 'api/http', 'api/stock', 'api', 'engine/base', 'engine/db', 'engine/lane', 'engine/log', 'engine/promise',
-         'engine/read', 'engine/write', 'engine', 'commands/import', 'commands/terminal', 'commands', 'jobs/levels', 'jobs/waiting',
-         'jobs/webhooks', 'jobs', 'schema')
+ROOMS = ('api/calls', 'api/http', 'api/order', 'api/stock', 'api', 'engine/base', 'engine/db', 'engine/lane', 'engine/log', 'engine/promise',
+         'engine/read', 'engine/write', 'engine', 'commands/import', 'commands/terminal', 'commands', 'jobs/levels', 'jobs/task',
+         'jobs/waiting', 'jobs/webhooks', 'jobs', 'schema')
 ENGINE = {'engine', 'engine/lane', 'engine/log', 'engine/promise', 'engine/read', 'engine/write', 'engine/db', 'engine/base'}
-JOBS = {'jobs', 'jobs/levels', 'jobs/waiting', 'jobs/webhooks'}
+JOBS = {'jobs', 'jobs/levels', 'jobs/task', 'jobs/waiting', 'jobs/webhooks'}
 BELOW = {
     'main': {'commands', 'engine', 'engine/base'},
-    'commands': {'commands/import', 'commands/terminal', 'api', 'api/calls', 'api/http', 'api/stock', *JOBS, 'schema', *ENGINE},
-    'commands/import': {'commands/terminal', 'api/calls', 'api/stock', 'jobs/waiting', 'engine', 'engine/base'},
+    'commands': {'commands/import', 'commands/terminal', 'api', 'api/calls', 'api/http', 'api/order', 'api/stock', *JOBS, 'schema',
+                 *ENGINE},
+    'commands/import': {'commands/terminal', 'api/order', 'api/stock', 'jobs/waiting', 'engine', 'engine/base'},
     'commands/terminal': {'engine', 'engine/read', 'engine/db', 'engine/base'},
-    'api': {'api/calls', 'api/http', 'api/stock', *JOBS, *ENGINE},
+    'api': {'api/calls', 'api/http', 'api/order', 'api/stock', *JOBS, *ENGINE},
     'api/calls': {'api', 'api/http', *JOBS, *ENGINE},
+    'api/order': {'api', 'api/calls', 'api/http', *JOBS, *ENGINE},
     'api/stock': {'api', 'api/calls', 'api/http', *JOBS, *ENGINE},
     'api/http': {'engine', 'engine/base'},
-    'jobs': {'jobs/levels', 'jobs/webhooks', *ENGINE},
+    'jobs': {'jobs/levels', 'jobs/task', 'jobs/webhooks', *ENGINE},
     'jobs/levels': {'jobs', *ENGINE},
+    'jobs/task': {*ENGINE},
     'jobs/waiting': {'jobs', *ENGINE},
     'jobs/webhooks': {'jobs', *ENGINE},
     'schema': {'engine/db', 'engine/base'},
@@ -61,7 +65,8 @@ BELOW = {
 }
 ONE_ROOM = {'engine/lane': 'engine', 'engine/log': 'engine', 'engine/promise': 'engine',
             'engine/read': 'engine', 'engine/write': 'engine',
-            'api/calls': 'api', 'api/stock': 'api', 'jobs/levels': 'jobs', 'jobs/waiting': 'jobs', 'jobs/webhooks': 'jobs'}
+            'api/calls': 'api', 'api/order': 'api', 'api/stock': 'api', 'jobs/levels': 'jobs', 'jobs/task': 'jobs',
+             'jobs/waiting': 'jobs', 'jobs/webhooks': 'jobs'}
 NAMES_SHOWN = 6
 
 
@@ -331,13 +336,13 @@ BREAKS = (
      {'engine/base/text.h': ('void text_add(const char *what);\nvoid text_cut(void);\nint text_length(void);\n',)}),
     ('door: engine/op.c includes stdio.h first', {'engine/op.c': ('#include <stdio.h>\n', 'op_new', '')}),
     ('door: jobs/a.c has no jobs/a.h', {'jobs/a.c': ('', 'a', '')}),
-    ('arrow that engine/lane must not have: engine/lane/lane -> jobs/task.sql: TASK_CLAIM',
-     {'jobs/task.sql': ('-- name: task_claim\nSELECT 1;\n',),
+    ('arrow that engine/lane must not have: engine/lane/lane -> jobs/task/task.sql: TASK_CLAIM',
+     {'jobs/task/task.sql': ('-- name: task_claim\nSELECT 1;\n',),
       'engine/lane/lane.c': ('#include "engine/lane/lane.h"\nint a = TASK_CLAIM;\n', 'lane_push', '')}),
-    ('arrow that engine must not have: engine/op.sql -> jobs/task.sql: {due}',
-     {'jobs/task.sql': ('-- piece: due\n1\n',), 'engine/op.sql': ('-- name: op\nSELECT {due};\n',)}),
-    ('arrow that engine must not have: engine/op -> jobs/kinds.def',
-     {'jobs/kinds.def': ('',), 'engine/op.h': ('struct op *op_new(int kind);\n#include "jobs/kinds.def"\n',)}),
+    ('arrow that engine must not have: engine/op.sql -> jobs/task/task.sql: {due}',
+     {'jobs/task/task.sql': ('-- piece: due\n1\n',), 'engine/op.sql': ('-- name: op\nSELECT {due};\n',)}),
+    ('arrow that engine must not have: engine/op -> jobs/task/kinds.def',
+     {'jobs/task/kinds.def': ('',), 'engine/op.h': ('struct op *op_new(int kind);\n#include "jobs/task/kinds.def"\n',)}),
     ('door: engine/op.c includes engine/lane/state.h, which is private',
      {'engine/lane/state.h': ('/* state.h - a lane, private to engine/lane\n * and engine/write. */\n',),
       'engine/op.c': ('#include "engine/op.h"\n#include "engine/lane/state.h"\n', 'op_new ops', '')}),

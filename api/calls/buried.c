@@ -5,8 +5,8 @@
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "engine/read/cursor.h"
-#include "jobs/kick.h"
-#include "jobs/task.h"
+#include "jobs/task/kick.h"
+#include "jobs/task/task.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,8 +6,8 @@
 #include "engine/base/memory.h"
 #include "engine/read/cursor.h"
 #include "engine/rows_json.h"
-#include "jobs/claim.h"
-#include "jobs/complete.h"
+#include "jobs/task/claim.h"
+#include "jobs/task/complete.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -166,7 +166,7 @@ static void read_claim(struct json_reader *in, void *arg)
 {
 	static const char *const words[] = {
 #define X(name, number, word, from, statement) [name - 1] = word,
-#include "jobs/kinds.def"
+#include "jobs/task/kinds.def"
 #undef X
 		[TASK_KINDS - 1] = NULL};
 	struct task_call *call = arg;

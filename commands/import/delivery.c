@@ -1,6 +1,6 @@
 /* delivery.c - see delivery.h. */
 #include "commands/import/delivery.h"
-#include "api/calls/reservations.h"
+#include "api/order/reservations.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"

@@ -1,6 +1,6 @@
 /* orders.c - see orders.h. */
 #include "commands/import/orders.h"
-#include "api/calls/reservations.h"
+#include "api/order/reservations.h"
 #include "commands/terminal/bar.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"

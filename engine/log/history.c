@@ -52,8 +52,8 @@ static void events_drop(struct history *h, size_t kept)
 		feed_event_free(h->events[--h->count]);
 }
 
-/* Adds the order's records of a row. Names that the catalogue lacks are read first; a record without its names by then
- * is damaged. */
+/* Adds the order's records of a row. The function reads names that the catalogue lacks, and decodes the row again. A
+ * record that still lacks a name is damaged. */
 static enum db_result row_decode(struct db *db, struct catalogue *c, struct history *h, const struct event_row *row)
 {
 	struct values skus = {0}, locations = {0};

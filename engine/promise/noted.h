@@ -1,4 +1,4 @@
-/* noted.h - the notes of orders whose state a transaction changes. */
+/* noted.h - the note of an order says the state of the order, and changes in the same transaction. */
 #ifndef NOTED_H
 #define NOTED_H
 

@@ -221,8 +221,8 @@ enum db_result handout_read(struct db *db, struct catalogue *c, struct handout *
 
 /* ---- writing */
 
-/* Units leave `available` by way of one slot, into which they are gathered. So it does not matter in which slots they
- * are by then: orders that take what the queue leaves over move them. */
+/* Units leave `available` by way of one slot, into which they are gathered. So it does not matter in which slots the
+ * units are: an order that takes what the queue leaves over may have moved them meanwhile. */
 static void units_draw(struct txn *t, const struct handout *h, struct values *rows)
 {
 	values_reset(rows);

@@ -21,10 +21,10 @@
 #include "engine/rows_json.h"
 #include "hostile.h"
 #include "input.h"
-#include "jobs/claim.h"
+#include "jobs/task/claim.h"
 #include "jobs/cluster.h"
-#include "jobs/complete.h"
-#include "jobs/kick.h"
+#include "jobs/task/complete.h"
+#include "jobs/task/kick.h"
 #include "jobs/levels/level.h"
 #include "jobs/levels/threshold.h"
 #include "jobs/levels/watch.h"
@@ -35,7 +35,7 @@
 #include "jobs/waiting/loss.h"
 #include "jobs/waiting/pull.h"
 #include "jobs/pause.h"
-#include "jobs/reap.h"
+#include "jobs/task/reap.h"
 #include "jobs/webhooks/webhook.h"
 
 #include <stdio.h>

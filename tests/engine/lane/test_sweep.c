@@ -295,8 +295,8 @@ Test(sweep, somebody_takes_long_to_give_back)
 	flow_end();
 }
 
-/* A hold that somebody keeps locked may be given back or not, so no order is told short for it. Its units are in no
- * order's way: others have what is left. */
+/* Another transaction keeps a hold locked, and may give it back or not. So no order is told short because of the hold,
+ * and other orders get the units that are left. */
 Test(sweep, somebody_does_not_give_back)
 {
 	struct race *race;
@@ -317,8 +317,8 @@ Test(sweep, somebody_does_not_give_back)
 	flow_end();
 }
 
-/* An atomic call waits as a whole, and so does an order of a customer who may have no more beside the hold. A change of
- * an order that needs the units waits, too. */
+/* An atomic call waits as a whole. An order waits where the locked hold takes up the rest of a customer's limit. A
+ * change of an order that needs the units waits, too. */
 Test(sweep, calls_and_customers_wait_for_it)
 {
 	struct race *race;

@@ -1,7 +1,7 @@
 /* test_reap.c - the command reap: orders of workers that have died or gone silent are freed. */
 #include "engine/base/clock.h"
 #include "engine/catalogue.h"
-#include "jobs/reap.h"
+#include "jobs/task/reap.h"
 #include "tests/kit/proxy.h"
 #include "tests/lang/steps.h"
 #include "tests/lang/trap.h"

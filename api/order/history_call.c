@@ -1,5 +1,5 @@
 /* history_call.c - see history_call.h. */
-#include "api/calls/history_call.h"
+#include "api/order/history_call.h"
 #include "api/calls/page.h"
 #include "api/request.h"
 #include "engine/base/hash.h"

@@ -1,6 +1,6 @@
 /* split_call.c - see split_call.h. */
-#include "api/calls/split_call.h"
-#include "api/calls/reservations.h"
+#include "api/order/split_call.h"
+#include "api/order/reservations.h"
 #include "api/request.h"
 
 #include <string.h>

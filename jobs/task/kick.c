@@ -1,5 +1,5 @@
 /* kick.c - see kick.h. */
-#include "jobs/kick.h"
+#include "jobs/task/kick.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "engine/db/db.h"

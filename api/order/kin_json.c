@@ -1,7 +1,7 @@
 /* kin_json.c - see kin_json.h. */
-#include "api/calls/kin_json.h"
+#include "api/order/kin_json.h"
 #include "engine/base/clock.h"
-#include "jobs/task.h"
+#include "jobs/task/task.h"
 
 static void task_write(struct json_writer *w, const struct kin *kin)
 {

@@ -1,5 +1,5 @@
 /* atomic.c - see atomic.h. The items go to the lane of the first one, which takes them as one unit (op_unit). */
-#include "api/calls/atomic.h"
+#include "api/order/atomic.h"
 #include "api/request.h"
 
 #include <stdio.h>

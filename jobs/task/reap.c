@@ -1,14 +1,14 @@
 /* reap.c - see reap.h. First the task is marked, if it is still open and overdue: from then on its worker changes
  * nothing. Then its orders go back by primary key. Many reapers may run. If a reaper dies between the two steps, the
  * next one finds the orders: it looks for orders of tasks that are not open. */
-#include "jobs/reap.h"
+#include "jobs/task/reap.h"
 #include "engine/base/clock.h"
 #include "engine/base/counters.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/db/db.h"
 #include "engine/op.h"
-#include "jobs/complete.h"
+#include "jobs/task/complete.h"
 
 #include <stdio.h>
 #include <stdlib.h>

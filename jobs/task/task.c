@@ -1,9 +1,9 @@
 /* task.c - see task.h. */
-#include "jobs/task.h"
+#include "jobs/task/task.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "engine/db/txn.h"
-#include "jobs/order_index.h"
+#include "jobs/task/order_index.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static const struct {
 	enum statement         complete;
 } kinds[TASK_KINDS] = {
 #define X(name, number, word, from, statement) [name] = {word, from, statement},
-#include "jobs/kinds.def"
+#include "jobs/task/kinds.def"
 #undef X
 };
 
@@ -45,7 +45,7 @@ const char *task_state_name(enum task_state s)
 {
 	static const char *const names[TASK_STATES] = {
 #define X(name, number, word) [number] = word,
-#include "jobs/task_states.def"
+#include "jobs/task/task_states.def"
 #undef X
 	};
 

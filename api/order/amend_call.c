@@ -1,6 +1,6 @@
 /* amend_call.c - see amend_call.h. */
-#include "api/calls/amend_call.h"
-#include "api/calls/reservations.h"
+#include "api/order/amend_call.h"
+#include "api/order/reservations.h"
 #include "api/request.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
-/* test_claim.c - the locks of a claim, how the database runs the statements of jobs/task.sql, and that claims stay fast
- * while another connection keeps a snapshot open. The tests use the statements as the program has them. TEST_BACKLOG
- * (100000) is how many orders wait where the locks of a claim are counted. */
+/* test_claim.c - the locks of a claim, how the database runs the statements of jobs/task/task.sql, and that claims
+ * stay fast while another connection keeps a snapshot open. The tests use the statements as the program has them.
+ * TEST_BACKLOG (100000) is how many orders wait where the locks of a claim are counted. */
 #include "engine/db/statement.h"
-#include "jobs/claim.h"
-#include "jobs/task.h"
+#include "jobs/task/claim.h"
+#include "jobs/task/task.h"
 #include "schema/migrate.h"
 #include "tests/kit/scratch.h"
 #include "tests/kit/server.h"

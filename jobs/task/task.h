@@ -17,14 +17,14 @@
 enum task_kind {
 	TASK_NO_KIND,
 #define X(name, number, word, from, statement) name = number,
-#include "jobs/kinds.def"
+#include "jobs/task/kinds.def"
 #undef X
 	TASK_KINDS
 };
 enum task_state {
 	TASK_NO_STATE, /* also of a task of an unknown kind */
 #define X(name, number, word) name = number,
-#include "jobs/task_states.def"
+#include "jobs/task/task_states.def"
 #undef X
 	TASK_STATES
 };

@@ -1,7 +1,7 @@
 /* test_order_index.c - orders by their ids: of the largest list that a call may name, and of lists with one id twice.
  */
-#include "jobs/order_index.h"
-#include "jobs/task.h"
+#include "jobs/task/order_index.h"
+#include "jobs/task/task.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef REAP_H
 #define REAP_H
 
-#include "jobs/task.h"
+#include "jobs/task/task.h"
 
 /* A reaper, one for each thread: its settings, and when it last saw the database, which is 0 at first. */
 struct reaper {

@@ -1,5 +1,5 @@
 /* find.c - see find.h. */
-#include "api/calls/find.h"
+#include "api/order/find.h"
 #include "api/request.h"
 #include "engine/rows_json.h"
 

@@ -1,5 +1,5 @@
 /* reservation_list.c - see reservation_list.h. */
-#include "api/calls/reservation_list.h"
+#include "api/order/reservation_list.h"
 #include "api/calls/page.h"
 #include "api/request.h"
 #include "engine/base/clock.h"

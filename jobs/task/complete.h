@@ -4,7 +4,7 @@
 #ifndef COMPLETE_H
 #define COMPLETE_H
 
-#include "jobs/task.h"
+#include "jobs/task/task.h"
 
 enum { ATTEMPTS_MAX = 8 }; /* attempts of an order, unless the caller names another number */
 

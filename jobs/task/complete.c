@@ -2,7 +2,7 @@
  * that was undone is written again, from rows that are read again. The count of changed rows is the fence. A list that
  * is too large for one transaction, or that the database refuses, is halved until it fits or is a single order. That
  * order fails, with the reason, and the others are done. A list with locked rows is halved, too. */
-#include "jobs/complete.h"
+#include "jobs/task/complete.h"
 #include "engine/base/clock.h"
 #include "engine/base/counters.h"
 #include "engine/base/hash.h"
@@ -15,7 +15,7 @@
 #include "engine/promise/noted.h"
 #include "engine/promise/shares.h"
 #include "engine/promise/waiting.h"
-#include "jobs/order_index.h"
+#include "jobs/task/order_index.h"
 
 #include <stdlib.h>
 #include <string.h>

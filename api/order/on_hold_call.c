@@ -1,6 +1,6 @@
 /* on_hold_call.c - see on_hold_call.h. */
-#include "api/calls/on_hold_call.h"
-#include "api/calls/reservations.h"
+#include "api/order/on_hold_call.h"
+#include "api/order/reservations.h"
 #include "api/request.h"
 
 #include <string.h>

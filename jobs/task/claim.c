@@ -1,12 +1,12 @@
 /* claim.c - see claim.h. The statements of task.sql make a claim in one trip; this file knows where in the index to
  * begin. */
-#include "jobs/claim.h"
+#include "jobs/task/claim.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
 #include "engine/db/retry.h"
 #include "engine/db/txn.h"
 #include "engine/log/event.h"
-#include "jobs/order_index.h"
+#include "jobs/task/order_index.h"
 #include "engine/promise/noted.h"
 
 #include <stdio.h>

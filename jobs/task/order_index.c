@@ -1,5 +1,5 @@
 /* order_index.c - see order_index.h. */
-#include "jobs/order_index.h"
+#include "jobs/task/order_index.h"
 #include "engine/base/memory.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef CLAIM_H
 #define CLAIM_H
 
-#include "jobs/task.h"
+#include "jobs/task/task.h"
 
 enum { CLAIM_MAX = 5000 }; /* orders of one claim */
 

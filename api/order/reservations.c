@@ -1,7 +1,7 @@
 /* reservations.c - see reservations.h. Each call is read, started, answered. */
-#include "api/calls/reservations.h"
-#include "api/calls/atomic.h"
-#include "api/calls/kin_json.h"
+#include "api/order/reservations.h"
+#include "api/order/atomic.h"
+#include "api/order/kin_json.h"
 #include "api/request.h"
 #include "engine/base/memory.h"
 #include "engine/rows_json.h"
