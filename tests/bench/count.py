@@ -40,7 +40,8 @@ ONE_CPU = {'GLIBC_TUNABLES': 'glibc.cpu.hwcaps=-AVX512F,-AVX2,-AVX,-AVX_Fast_Una
            'OPENSSL_ia32cap': '~0x1200020200000000:0'}
 LANE_S = 0.1           # a lane that has answered waits for work after that
 # Calls that time alone makes, with what they call: the slower the machine, the more of them an operation sees.
-BY_TIME = re.compile(r'^cfn=(?:ticked|db_check|limits_read)\ncalls=.*\n\S+ (\d+)$', re.MULTILINE)
+BY_TIME = ('ticked', 'db_check', 'sku_limits_read')
+BY_TIME_COST = re.compile(rf'^cfn=({"|".join(BY_TIME)})\ncalls=.*\n\S+ (\d+)$', re.MULTILINE)
 SKUS = 60              # of orders of three lines
 
 
@@ -48,7 +49,7 @@ class Service(stage.Program):
     """`serve` under callgrind."""
 
     def __init__(self, play, environment, callgrind):
-        self.folder, self.dumps = play.folder, 0
+        self.folder, self.dumps, self.by_time = play.folder, 0, set()
         self.port = stage.free_port()
         self.callgrind = ['valgrind', '--tool=callgrind', '--separate-threads=yes', '--compress-strings=no',
                           f'--callgrind-out-file={self.folder}/profile'] if callgrind else []
@@ -90,7 +91,9 @@ class Service(stage.Program):
             profile = path.read_text(encoding='utf-8')
             if 'fn=background_main' not in profile:
                 total += int(re.search(r'^(?:summary|totals): (\d+)', profile, re.MULTILINE)[1])
-                total -= sum(map(int, BY_TIME.findall(profile)))
+                for name, cost in BY_TIME_COST.findall(profile):
+                    total -= int(cost)
+                    self.by_time.add(name)
         return total
 
     def profiles(self):
@@ -311,6 +314,8 @@ def main():
                 for path in play.service.profiles() if asked.keep else []:
                     os.makedirs(asked.keep, exist_ok=True)
                     shutil.copy(path, f'{asked.keep}/{name.replace(" ", "-")}{path.suffix[-3:]}')
+            if len(counts) == len(Play.ROWS) and (unseen := set(BY_TIME) - play.service.by_time):
+                raise stage.Trouble(f'no call of {", ".join(unseen)}: was the function renamed?')
     if asked.write:
         table_write(head, {**table, **counts})
     sys.exit(0 if judge(counts, table) or asked.write else 1)
