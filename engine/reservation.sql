@@ -414,14 +414,16 @@ SELECT r.reservation_id, r.task_id, r.due_at, {is_of_the_list}
 
 -- name: reservation_list_holders
 -- A walk over {limit} lines of live reservations that hold {sku}, the newest first, and whether each belongs to the
--- list: it lies at {location} (0: anywhere), and its reservation is in {state} (0: any) and no hold past its time.
+-- list: it lies at {location} (0: anywhere), and its reservation is no hold past its time. Where no unit of the sku is
+-- promised at the location, there is nothing to walk over.
 SELECT l.reservation_id, l.location_id, r.due_at,
-       ({location} = 0 OR l.location_id = {location}) AND ({state} = 0 OR r.state = {state})
-       AND NOT (r.state = {held} AND r.expires_at <= UTC_TIMESTAMP(3))
+       ({location} = 0 OR l.location_id = {location}) AND NOT (r.state = {held} AND r.expires_at <= UTC_TIMESTAMP(3))
   FROM reservation_line l FORCE INDEX (holder)
   STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = l.reservation_id
  WHERE l.sku_id = {sku} AND l.live = 1 AND l.reservation_id <= {before_id}
    AND (l.reservation_id < {before_id} OR l.location_id < {before_location})
+   AND ({location} = 0 OR EXISTS (SELECT 1 FROM stock_slot s FORCE INDEX (PRIMARY)
+                                   WHERE s.sku_id = {sku} AND s.location_id = {location} AND s.reserved > 0))
  ORDER BY l.reservation_id DESC, l.location_id DESC LIMIT {limit};
 
 -- name: reservation_list_on_hold

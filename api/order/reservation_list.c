@@ -48,7 +48,7 @@ static const struct filter {
 	bool        live_state;    /* .. held, confirmed or buried */
 } filters[] = {
 	{"on_hold", NULL, false, false, true},
-	{"sku", "location", false, false, true},
+	{"sku", "location", false, false, false},
 	{"error", NULL, false, false, true},
 	{"customer", NULL, false, true, true},
 	{"reference", NULL, false, true, true},

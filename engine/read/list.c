@@ -167,7 +167,7 @@ struct list_keys {
 	const char        *error;             /* the last error that the orders have; NULL: any */
 	uint32_t           sku, location;     /* the walk is over reservations that hold this sku here; 0: any */
 	bool               on_hold;           /* .. that are held back */
-	int64_t            state;             /* .. and are in this state; 0: any live one */
+	int64_t            state;             /* those on hold are in this state; 0: any live one */
 	int64_t            from_id;           /* of those by their time: the first that may belong to the list */
 	char               after[ID_MAX + 1]; /* of those by their order_id: the last one */
 	struct list_key   *list;

@@ -380,7 +380,7 @@ static const struct {
 	{"GET", "/v1/reservations/part", ""},
 	{"GET", "/v1/reservations/claimed", ""},
 	{"GET", "/v1/reservations?limit=100", ""},
-	{"GET", "/v1/reservations?state=held&sku=A", ""},
+	{"GET", "/v1/reservations?sku=A&location=main", ""},
 	{"GET", "/v1/skus?limit=100", ""},
 	{"GET", "/v1/skus/A", ""},
 	{"POST", "/v1/availability", "{\"skus\":[\"A\",\"B\"]}"},

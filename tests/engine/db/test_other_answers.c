@@ -168,7 +168,7 @@ static const struct {
 } calls[] = {
 	{"GET", "/v1/reservations/R1", ""},
 	{"GET", "/v1/reservations?limit=3", ""},
-	{"GET", "/v1/reservations?state=held&sku=A", ""},
+	{"GET", "/v1/reservations?sku=A&location=main", ""},
 	{"GET", "/v1/skus/A", ""},
 	{"GET", "/v1/skus?limit=3", ""},
 	{"GET", "/v1/skus?low=true", ""},
