@@ -47,20 +47,21 @@ static int workers_join(const struct work *work, unsigned count)
 /* Opens the database and runs `count` workers to their end. */
 static int workers_run(struct work *work, unsigned count)
 {
-	struct database database;
-	int             status;
+	struct catalogue *c;
+	struct database   database;
+	int               status;
 
 	work->stop = stop_on_signals(exec_kill_all);
 	status = database_open(&database, EMBEDDED_FIND, false);
 	if (status != EXIT_DONE)
 		return status;
+	c = catalogue_new();
+	past_watch(database.source, c);
 	database_watch(&database);
 	work->source = database.source;
-	work->catalogue = catalogue_new();
-	past_watch(work->source, work->catalogue);
-	status = workers_join(work, count);
-	catalogue_free(work->catalogue);
-	return database_close(&database, status);
+	status = database_close(&database, workers_join(work, count));
+	catalogue_free(c);
+	return status;
 }
 
 int work_run(void)
@@ -156,6 +157,7 @@ static enum db_result kick_pages(struct db *db, const char *order_id, struct res
 	int64_t           of_page;
 	enum db_result    result = DB_OK;
 
+	past_watch(db_source(db), c);
 	*kicked = 0;
 	do {
 		values_reset(&ids);
@@ -165,11 +167,11 @@ static enum db_result kick_pages(struct db *db, const char *order_id, struct res
 		else
 			result = db_ask(db, BURIED_PAGE, &(struct fill){.limit = KICK_BATCH}, db_numbers, &ids);
 		if (result == DB_OK && ids.rows > 0)
-			result = kick_list(db, c, order_id ? RESERVATION_FIND : RESERVATION_BY_ID, &ids, 0, in,
-			                   &of_page);
+			result = kick_list(db, order_id ? RESERVATION_FIND : RESERVATION_BY_ID, &ids, 0, in, &of_page);
 		*kicked += of_page;
 	} while (!order_id && result == DB_OK && ids.rows > 0);
 	values_fini(&ids);
+	past_watch(db_source(db), NULL);
 	catalogue_free(c);
 	return result;
 }

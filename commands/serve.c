@@ -359,11 +359,10 @@ static int serve_work(struct serve *s)
 	s->engine = engine_open(&options);
 	(void)!engine_wait(s->engine, LANES_WAIT_MS); /* late lanes connect after the start */
 	if (option_given(OPTION_jobs))
-		s->jobs = jobs_open(option_text(OPTION_jobs), s->database.source, engine_catalogue(s->engine),
-		                    &s->webhooks);
+		s->jobs = jobs_open(option_text(OPTION_jobs), s->database.source, &s->webhooks);
 	s->watch = watch_new(engine_catalogue(s->engine), option_given(OPTION_stock_changed));
-	s->arrivals = arrivals_new(engine_catalogue(s->engine));
-	s->pull = pull_new(engine_catalogue(s->engine));
+	s->arrivals = arrivals_new();
+	s->pull = pull_new();
 	s->background = background_open(
 		s->database.source,
 		(struct chore[]){watch_chore(s->watch), pause_chore(), arrival_chore(s->arrivals), pull_chore(s->pull)},

@@ -6,6 +6,7 @@
 #include "engine/base/log.h"
 #include "engine/base/utf8.h"
 #include "engine/db/retry.h"
+#include "engine/past.h"
 #include "jobs/sales.h"
 
 #include <stdio.h>
@@ -52,9 +53,11 @@ static int sku_act(struct db *db, void *arg)
 	struct retry      retry = {.results = RETRY_LOCKS, .tries_max = RETRY_TRIES};
 	enum db_result    result;
 
+	past_watch(db_source(db), c);
 	do
-		result = sales_of_skus(db, c, &a->wish, &a->sku, 1);
+		result = sales_of_skus(db, &a->wish, &a->sku, 1);
 	while (retry_again(&retry, result));
+	past_watch(db_source(db), NULL);
 	catalogue_free(c);
 	if (result != DB_OK)
 		return EXIT_UNAVAILABLE;

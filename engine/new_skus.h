@@ -6,6 +6,6 @@
 #include "engine/db/db.h"
 
 /* Makes those of the skus that are not there; the catalogue knows all of them then. It bears repeating. */
-enum db_result new_skus_make(struct db *db, struct catalogue *c, const char *const *skus, size_t count) MUST_CHECK;
+enum db_result new_skus_make(struct db *db, const char *const *skus, size_t count) MUST_CHECK;
 
 #endif

@@ -232,12 +232,12 @@ struct op;
  * other result than DB_OK it is called again for WAIT_MS (shared.h), after DB_ERROR RETRY_ERRORS times in all
  * (retry.h): it must bear repeating. */
 struct job {
-	enum db_result (*run)(struct db *db, struct catalogue *c, void *arg);
+	enum db_result (*run)(struct db *db, void *arg);
 	void (*run_free)(void *arg);                     /* frees arg along with the op; may be NULL */
 	enum onward (*onward)(void *arg, struct op *op); /* behind a run that came to DB_OK; NULL: JOB_ENDS */
 	/* Before jobs run that came together: may do at once what they have in common. What is left undone, their runs
 	 * do. NULL: they have nothing in common. Of OP_RUN alone, and one function for all. */
-	void (*together)(struct db *db, struct catalogue *c, void *const *args, size_t count);
+	void (*together)(struct db *db, void *const *args, size_t count);
 	void *arg;
 };
 

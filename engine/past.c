@@ -31,8 +31,9 @@ static void location_read(void *arg, const struct db_row *row)
 }
 
 /* A location that is made behind the version is read, too, or shows in the next version. */
-static enum db_result locations_read(struct db *db, struct catalogue *c, int64_t asked, int64_t version)
+static enum db_result locations_read(struct db *db, int64_t asked, int64_t version)
 {
+	struct catalogue       *c = past_catalogue(db);
 	struct locations_reader in = {0};
 	enum db_result          result;
 
@@ -45,12 +46,13 @@ static enum db_result locations_read(struct db *db, struct catalogue *c, int64_t
 	return result;
 }
 
-enum db_result past_locations(struct db *db, struct catalogue *c)
+enum db_result past_locations(struct db *db)
 {
-	int64_t        asked = catalogue_locations_ask(c), version = 0;
-	enum db_result result = db_ask(db, LOCATIONS_VERSION, NULL, db_ints, &version);
+	struct catalogue *c = past_catalogue(db);
+	int64_t           asked = catalogue_locations_ask(c), version = 0;
+	enum db_result    result = db_ask(db, LOCATIONS_VERSION, NULL, db_ints, &version);
 
-	return result == DB_OK ? locations_read(db, c, asked, version) : result;
+	return result == DB_OK ? locations_read(db, asked, version) : result;
 }
 
 /* ---- the past */
@@ -94,10 +96,15 @@ static bool past_compare(void *catalogue, struct db *db)
 	known = source_mark_swap(db_source(db), in.mark);
 	if (!in.same || (known != 0 && known != in.mark))
 		catalogue_forget(c);
-	return locations_read(db, c, asked, in.locations) == DB_OK;
+	return locations_read(db, asked, in.locations) == DB_OK;
 }
 
 void past_watch(struct source *s, struct catalogue *c)
 {
 	source_memory_set(s, (struct source_memory){c ? past_compare : NULL, c});
+}
+
+struct catalogue *past_catalogue(const struct db *db)
+{
+	return source_memory(db_source(db)).arg;
 }

@@ -12,9 +12,11 @@
 /* From now on each new connection of the source asks for the mark and the newest names; if they are others than those
  * known, the whole catalogue is forgotten. `c` NULL: no longer. Call it while no other thread has a connection. */
 void past_watch(struct source *s, struct catalogue *c);
+/* The catalogue that past_watch was given for the connection's source. */
+struct catalogue *past_catalogue(const struct db *db);
 
 /* Reads all locations, if their version is another than the catalogue's: for a caller that has met one which the
  * catalogue lacks. What it lacks then is not there. */
-enum db_result past_locations(struct db *db, struct catalogue *c) MUST_CHECK;
+enum db_result past_locations(struct db *db) MUST_CHECK;
 
 #endif

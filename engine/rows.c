@@ -416,7 +416,7 @@ static enum db_result records_ask(struct db *db, enum statement name, const stru
 	enum db_result result = db_ask(db, name, fill, record_read, in);
 
 	if (in->lacks && result == DB_OK)
-		result = past_locations(db, in->catalogue);
+		result = past_locations(db);
 	if (in->lacks && result == DB_OK) {
 		while (in->count > 0)
 			record_free(in->shape, in->list[--in->count]);

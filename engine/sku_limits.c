@@ -2,6 +2,7 @@
 #include "engine/sku_limits.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
+#include "engine/past.h"
 
 #include <stdlib.h>
 
@@ -38,8 +39,9 @@ static void limit_read(void *arg, const struct db_row *row)
 
 /* One page of changes. *more: there are further ones. A database is in an earlier past if its last change has a lower
  * number than a known one: all of it is read anew. */
-static enum db_result page_read(struct db *db, struct catalogue *c, bool *more)
+static enum db_result page_read(struct db *db, bool *more)
 {
+	struct catalogue    *c = past_catalogue(db);
 	struct limits_reader in = {.catalogue = c};
 	unsigned             past = catalogue_past(c);
 	int64_t              known = catalogue_limits_number(c), read_ms = clock_ms();
@@ -57,13 +59,13 @@ static enum db_result page_read(struct db *db, struct catalogue *c, bool *more)
 	return result;
 }
 
-enum db_result sku_limits_read(struct db *db, struct catalogue *c)
+enum db_result sku_limits_read(struct db *db)
 {
 	enum db_result result;
 	bool           more;
 
 	do
-		result = page_read(db, c, &more);
+		result = page_read(db, &more);
 	while (result == DB_OK && more);
 	return result;
 }
@@ -103,7 +105,7 @@ void sku_put_free(void *arg)
 	free(put);
 }
 
-enum db_result sku_limits_put(struct db *db, struct catalogue *c, void *arg)
+enum db_result sku_limits_put(struct db *db, void *arg)
 {
 	struct sku_put *put = arg;
 	struct values   barcodes = {0};
@@ -123,5 +125,5 @@ enum db_result sku_limits_put(struct db *db, struct catalogue *c, void *arg)
 	values_fini(&barcodes);
 	if (result == DB_OK)
 		result = put_details(db, put);
-	return result == DB_OK ? sku_limits_read(db, c) : result;
+	return result == DB_OK ? sku_limits_read(db) : result;
 }

@@ -16,7 +16,7 @@
 enum { LIMITS_OLD_MS = 1500 };
 
 /* Reads the limits and the stops that have changed since the catalogue knows them. */
-enum db_result sku_limits_read(struct db *db, struct catalogue *c) MUST_CHECK;
+enum db_result sku_limits_read(struct db *db) MUST_CHECK;
 
 /* A PUT of a sku. */
 struct sku_put {
@@ -39,6 +39,6 @@ struct sku_put {
 };
 void sku_put_free(void *put); /* a struct sku_put of mem_alloc */
 /* Does it; `put` is a struct sku_put. A job's run (op.h). */
-enum db_result sku_limits_put(struct db *db, struct catalogue *c, void *put) MUST_CHECK;
+enum db_result sku_limits_put(struct db *db, void *put) MUST_CHECK;
 
 #endif

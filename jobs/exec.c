@@ -209,9 +209,8 @@ static enum db_result answers_write(struct exec *x, bool done)
 			strcpy(reports[count++].order_id, a->orders[i]->order_id);
 		}
 	if (count > 0)
-		result = done ? task_complete(x->db, work->catalogue, x->task.task_id, reports, count, &out)
-		              : task_fail(x->db, work->catalogue, x->task.task_id, reports, count, work->attempts_max,
-		                          &out);
+		result = done ? task_complete(x->db, x->task.task_id, reports, count, &out)
+		              : task_fail(x->db, x->task.task_id, reports, count, work->attempts_max, &out);
 	x->reaped = result == DB_OK && (out.lease_lost || out.task.state == TASK_RETURNED);
 	for (size_t i = 0; result == DB_OK && !x->reaped && i < a->count; i++)
 		if (is_due(a->said[i], done))
@@ -291,7 +290,7 @@ static enum db_result task_go_on(struct exec *x)
 	for (size_t i = 0; i < x->answers.count; i++)
 		if (x->answers.said[i] != WRITTEN)
 			open[count++] = x->answers.orders[i];
-	result = task_take_up(x->db, x->work->catalogue, &x->task, x->work->lease_s, open, count, &now);
+	result = task_take_up(x->db, &x->task, x->work->lease_s, open, count, &now);
 	if (result == DB_OK) {
 		if (x->from >= 0)
 			output_flow(x); /* answers that came while the worker waited for the database */

@@ -60,17 +60,12 @@ bool jobs_list_settles(const char *list)
 	return false;
 }
 
-struct jobs *jobs_open(const char *list, struct source *source, struct catalogue *c,
-                       const struct webhook_options *webhooks)
+struct jobs *jobs_open(const char *list, struct source *source, const struct webhook_options *webhooks)
 {
 	unsigned     named = jobs_named(list);
 	struct jobs *j;
-	struct work  work = {.source = source,
-	                     .catalogue = c,
-	                     .batch = BATCH,
-	                     .lease_s = LEASE_S,
-	                     .attempts_max = ATTEMPTS_MAX,
-	                     .inside = true};
+	struct work  work = {
+		 .source = source, .batch = BATCH, .lease_s = LEASE_S, .attempts_max = ATTEMPTS_MAX, .inside = true};
 
 	if (strcmp(list, JOBS_NONE) == 0)
 		return NULL;

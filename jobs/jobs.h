@@ -13,10 +13,9 @@ struct jobs;
 bool jobs_list_valid(const char *list);
 /* True: the valid list names the job that settles confirmed orders. */
 bool jobs_list_settles(const char *list);
-/* Starts a worker for each job of a valid list; they share the catalogue and the options, which must outlive them.
+/* Starts a worker for each job of a valid list; they share the options, which must outlive them.
  * NULL: the list names none. */
-struct jobs *jobs_open(const char *list, struct source *source, struct catalogue *c,
-                       const struct webhook_options *webhooks);
+struct jobs *jobs_open(const char *list, struct source *source, const struct webhook_options *webhooks);
 void         jobs_close(struct jobs *j); /* waits for the batches that run; NULL is fine */
 
 #endif

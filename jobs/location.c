@@ -81,7 +81,7 @@ static enum db_result location_make(struct db *db, const char *code, enum locati
 /* ---- changing the kind */
 
 /* Expires the holds that are past their time, as a worker does, so that none of them keeps a location in use. */
-static enum db_result holds_expire(struct db *db, struct catalogue *c)
+static enum db_result holds_expire(struct db *db)
 {
 	struct claimer claimer = {0};
 	enum db_result result;
@@ -94,17 +94,17 @@ static enum db_result holds_expire(struct db *db, struct catalogue *c)
 
 		count = 0;
 		snprintf(task.worker, sizeof(task.worker), "location");
-		result = task_claim(db, c, &claimer, &task, CLAIM_MAX, LEASE_S, &orders, &count);
+		result = task_claim(db, &claimer, &task, CLAIM_MAX, LEASE_S, &orders, &count);
 		if (result == DB_OK && count > 0)
-			result = task_complete_claimed(db, c, &task, orders, count, &answer);
+			result = task_complete_claimed(db, &task, orders, count, &answer);
 		reservations_free(orders, count);
 		task_answer_fini(&answer);
 	} while (result == DB_OK && count == CLAIM_MAX);
 	return result;
 }
 
-static enum db_result location_turn(struct db *db, struct catalogue *c, const struct location *l,
-                                    enum location_kind kind, uint32_t waits_at, enum outcome *outcome)
+static enum db_result location_turn(struct db *db, const struct location *l, enum location_kind kind, uint32_t waits_at,
+                                    enum outcome *outcome)
 {
 	static const enum outcome outcomes[] = {OUTCOME_OK, IN_USE, WRONG_KIND};
 	const struct fill         fill = {.location = l->location_id, .kind = kind, .waits_at = waits_at};
@@ -114,7 +114,7 @@ static enum db_result location_turn(struct db *db, struct catalogue *c, const st
 	if (kind != location_kind(l))
 		result = db_ask(db, LOCATION_IN_USE, &fill, db_ints, &lies);
 	if (result == DB_OK && lies)
-		result = holds_expire(db, c);
+		result = holds_expire(db);
 	if (result == DB_OK && lies)
 		result = db_ask(db, LOCATION_IN_USE, &fill, db_ints, &lies);
 	if (result == DB_OK && !lies)
@@ -137,8 +137,8 @@ static enum outcome wish_judge(struct location_wish *wish, enum location_kind ki
 
 /* Changes kind, queue and time of a location that exists. A location that becomes incoming does not wait anywhere any
  * more. */
-static enum db_result location_change(struct db *db, struct catalogue *c, struct location_wish *wish,
-                                      const struct location *l, uint32_t queue_id, enum outcome *outcome)
+static enum db_result location_change(struct db *db, struct location_wish *wish, const struct location *l,
+                                      uint32_t queue_id, enum outcome *outcome)
 {
 	enum location_kind kind = wish->kind ? wish->kind : location_kind(l);
 	uint32_t           waits_at = wish->waits ? queue_id : kind == LOCATION_INCOMING ? 0 : l->waits_at;
@@ -148,7 +148,7 @@ static enum db_result location_change(struct db *db, struct catalogue *c, struct
 	if (*outcome != OUTCOME_OK)
 		return DB_OK;
 	if (kind != location_kind(l) || waits_at != l->waits_at)
-		result = location_turn(db, c, l, kind, waits_at, outcome);
+		result = location_turn(db, l, kind, waits_at, outcome);
 	if (*outcome == WRONG_KIND) /* the kind of the queue's location has changed just now */
 		wish->fault = "waits_at";
 	if (result == DB_OK && *outcome == OUTCOME_OK && wish->expected_at >= 0)
@@ -175,8 +175,8 @@ static enum db_result queue_find(struct db *db, struct location_wish *wish, uint
 	return result;
 }
 
-enum db_result location_put(struct db *db, struct catalogue *c, const char *code, struct location_wish *wish,
-                            struct location_row *out, bool *made, enum outcome *outcome)
+enum db_result location_put(struct db *db, const char *code, struct location_wish *wish, struct location_row *out,
+                            bool *made, enum outcome *outcome)
 {
 	uint32_t       queue_id = 0;
 	enum db_result result = queue_find(db, wish, &queue_id, outcome);
@@ -194,10 +194,10 @@ enum db_result location_put(struct db *db, struct catalogue *c, const char *code
 		result = location_find(db, code, out, outcome); /* another process may have made it just now */
 	}
 	if (result == DB_OK && *outcome == OUTCOME_OK)
-		result = location_change(db, c, wish, &out->is, queue_id, outcome);
+		result = location_change(db, wish, &out->is, queue_id, outcome);
 	if (result == DB_OK && *outcome == OUTCOME_OK && wish->sells)
-		result = sales_at(db, c, &wish->sales, out->is.location_id);
+		result = sales_at(db, &wish->sales, out->is.location_id);
 	if (result == DB_OK && *outcome == OUTCOME_OK)
 		result = location_find(db, code, out, outcome);
-	return result == DB_OK ? past_locations(db, c) : result;
+	return result == DB_OK ? past_locations(db) : result;
 }

@@ -36,7 +36,7 @@ struct location_wish {
  * even after holds past their time have expired. WRONG_KIND: a location of its kind has no expected time, or does not
  * wait, or not at that location. UNKNOWN_LOCATION: the location at which it would wait does not exist. LIMIT: there are
  * LOCATIONS_MAX. WRONG_KIND and UNKNOWN_LOCATION set wish->fault. *made: the location is new. */
-enum db_result location_put(struct db *db, struct catalogue *c, const char *code, struct location_wish *wish,
-                            struct location_row *out, bool *made, enum outcome *outcome) MUST_CHECK;
+enum db_result location_put(struct db *db, const char *code, struct location_wish *wish, struct location_row *out,
+                            bool *made, enum outcome *outcome) MUST_CHECK;
 
 #endif

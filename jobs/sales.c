@@ -141,14 +141,13 @@ static enum db_result skus_find(struct db *db, const struct sales_wish *wish, st
 	return result;
 }
 
-enum db_result sales_of_skus(struct db *db, struct catalogue *c, const struct sales_wish *wish, struct sales_sku *list,
-                             size_t count)
+enum db_result sales_of_skus(struct db *db, const struct sales_wish *wish, struct sales_sku *list, size_t count)
 {
 	enum db_result result = skus_find(db, wish, list, count);
 
 	if (result == DB_OK)
 		result = skus_write(db, wish, list, count, NULL);
-	return result == DB_OK ? sku_limits_read(db, c) : result;
+	return result == DB_OK ? sku_limits_read(db) : result;
 }
 
 /* A new sku is made by itself, as one of a movement is. */
@@ -164,7 +163,7 @@ static enum db_result sku_make(struct db *db, struct sku_put *put)
 	return result;
 }
 
-enum db_result sales_put(struct db *db, struct catalogue *c, void *arg)
+enum db_result sales_put(struct db *db, void *arg)
 {
 	struct sku_put   *put = arg;
 	struct sales_wish wish = {.for_sale = put->for_sale, .by = put->by};
@@ -172,7 +171,7 @@ enum db_result sales_put(struct db *db, struct catalogue *c, void *arg)
 	enum db_result    result;
 
 	if (!put->sales)
-		return sku_limits_put(db, c, put);
+		return sku_limits_put(db, put);
 	strcpy(wish.reason, put->reason);
 	strcpy(sku.code, put->sku);
 	result = skus_find(db, &wish, &sku, 1);
@@ -185,7 +184,7 @@ enum db_result sales_put(struct db *db, struct catalogue *c, void *arg)
 		result = DB_RETRY; /* made and not there: it is on another node, or was purged */
 	if (result == DB_OK)
 		result = skus_write(db, &wish, &sku, 1, put);
-	return result == DB_OK ? sku_limits_put(db, c, put) : result; /* what is written already stays */
+	return result == DB_OK ? sku_limits_put(db, put) : result; /* what is written already stays */
 }
 
 /* A PUT that stops sales and says nothing else of a sku. */
@@ -200,7 +199,7 @@ static int sku_order(const void *a, const void *b)
 }
 
 /* The stops are those of the first one's reason and key. A sku of which two PUTs have come is left to their runs. */
-void sales_put_together(struct db *db, struct catalogue *c, void *const *puts, size_t count)
+void sales_put_together(struct db *db, void *const *puts, size_t count)
 {
 	struct sales_wish     wish = {.for_sale = false};
 	struct sales_sku     *list = mem_alloc(count * sizeof(*list));
@@ -225,7 +224,7 @@ void sales_put_together(struct db *db, struct catalogue *c, void *const *puts, s
 	if (stops > 1) {
 		strcpy(wish.reason, first->reason);
 		wish.by = first->by;
-		if (sales_of_skus(db, c, &wish, list, stops) != DB_OK)
+		if (sales_of_skus(db, &wish, list, stops) != DB_OK)
 			log_event(LOG_DEBUG, "stops_one_by_one", "skus=%zu", stops);
 	}
 	free(list);
@@ -247,7 +246,7 @@ static void place_read(void *arg, const struct db_row *row)
 	in->stays = is_as_wished(row, 0, in->wish);
 }
 
-enum db_result sales_at(struct db *db, struct catalogue *c, const struct sales_wish *wish, uint32_t location_id)
+enum db_result sales_at(struct db *db, const struct sales_wish *wish, uint32_t location_id)
 {
 	const struct event_head head = {.type = EVENT_LOCATION_SALE, .by = wish->by};
 	struct place            place = {.wish = wish};
@@ -269,5 +268,5 @@ enum db_result sales_at(struct db *db, struct catalogue *c, const struct sales_w
 	txn_log(&t, &changes);
 	result = txn_commit_or_retry(&t);
 	text_fini(&changes);
-	return result == DB_OK ? past_locations(db, c) : result;
+	return result == DB_OK ? past_locations(db) : result;
 }

@@ -29,16 +29,15 @@ struct sales_sku {
 
 /* Stops or starts the sales of these skus, in one transaction; unknown ones are passed over. The list is sorted by
  * code, without twins, SALES_SKUS_MAX at most. */
-enum db_result sales_of_skus(struct db *db, struct catalogue *c, const struct sales_wish *wish, struct sales_sku *list,
+enum db_result sales_of_skus(struct db *db, const struct sales_wish *wish, struct sales_sku *list,
                              size_t count) MUST_CHECK;
 /* The same at a location that exists. */
-enum db_result sales_at(struct db *db, struct catalogue *c, const struct sales_wish *wish,
-                        uint32_t location_id) MUST_CHECK;
+enum db_result sales_at(struct db *db, const struct sales_wish *wish, uint32_t location_id) MUST_CHECK;
 /* A PUT of a sku (engine/sku_limits.h), whether sales are named in it or not: all of it in one transaction, but that a
  * new sku is made before. A job's run (op.h). */
-enum db_result sales_put(struct db *db, struct catalogue *c, void *put) MUST_CHECK;
+enum db_result sales_put(struct db *db, void *put) MUST_CHECK;
 /* Of PUTs that came together: those that stop sales for one reason share one transaction, and so one shut-out of all
  * writers. A job's `together` (op.h). */
-void sales_put_together(struct db *db, struct catalogue *c, void *const *puts, size_t count);
+void sales_put_together(struct db *db, void *const *puts, size_t count);
 
 #endif

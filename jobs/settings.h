@@ -9,7 +9,6 @@ enum { WORKERS_MAX = 64 }; /* workers of a process; each runs one program at a t
 
 struct work {
 	struct source                *source;
-	struct catalogue             *catalogue;
 	enum task_kind                kind;     /* TASK_NO_KIND: a reaper, or a deliverer */
 	const struct webhook_options *webhooks; /* for a deliverer; NULL: this is none */
 	int64_t                       batch, lease_s, pause_ms, stale_s;

@@ -68,7 +68,7 @@ static enum db_result orders_complete(struct worker *w, const struct task *task,
 	if (work->exec)
 		result = exec_run(w->db, work, task, orders, count, &a.refused);
 	else
-		result = task_complete_claimed(w->db, work->catalogue, task, orders, count, &a);
+		result = task_complete_claimed(w->db, task, orders, count, &a);
 	w->refused |= a.refused > 0 || result == DB_ERROR;
 	if (result == DB_OK && (a.lost > 0 || a.lease_lost))
 		log_event(LOG_WARN, "orders_lost", "task=%llu lost=%lld lease_lost=%d",
@@ -96,8 +96,7 @@ static enum db_result batch_work(struct worker *w, bool *busy)
 
 	strcpy(task.worker, w->name);
 	task.mark = w->mark;
-	result = task_claim(w->db, w->work.catalogue, &w->claimer, &task, w->work.batch, w->work.lease_s, &orders,
-	                    &count);
+	result = task_claim(w->db, &w->claimer, &task, w->work.batch, w->work.lease_s, &orders, &count);
 	if (result != DB_OK)
 		w->mark = task.mark; /* kept until a task is found: that claim may still be committed */
 	else if (task.task_id > 0)
@@ -106,7 +105,7 @@ static enum db_result batch_work(struct worker *w, bool *busy)
 	if (result == DB_OK)
 		paused_note(w, task.paused);
 	if (*busy && stop_wait(w->work.stop, 0))
-		result = task_give_back(w->db, w->work.catalogue, &task);
+		result = task_give_back(w->db, &task);
 	else if (*busy)
 		result = orders_complete(w, &task, orders, count);
 	if (*busy && result == DB_OK)
@@ -128,7 +127,7 @@ static enum db_result reap_pass(struct worker *w)
 {
 	struct work   *work = &w->work;
 	int64_t        removed = 0, ahead_s = 0;
-	enum db_result result = task_reap(w->db, work->catalogue, &w->reaper, work->reaped, work->reaped_arg);
+	enum db_result result = task_reap(w->db, &w->reaper, work->reaped, work->reaped_arg);
 
 	if (result == DB_OK && !work->dry)
 		result = keeping_writers(w->db);

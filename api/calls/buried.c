@@ -63,11 +63,10 @@ static bool page_begin(void *arg, const char *cursor)
 	return !cursor || place_read(cursor, &call->after);
 }
 
-static enum db_result run_page(struct db *db, struct catalogue *c, void *arg)
+static enum db_result run_page(struct db *db, void *arg)
 {
 	struct buried_call *call = arg;
 
-	(void)c;
 	buried_page_fini(&call->page);
 	call->page = (struct buried_page){.after = call->after};
 	return buried_read(db, &call->page);
@@ -125,13 +124,13 @@ static void read_kicks(struct json_reader *in, void *arg)
 	call->error = mem_copy(error);
 }
 
-static enum db_result run_kicks(struct db *db, struct catalogue *c, void *arg)
+static enum db_result run_kicks(struct db *db, void *arg)
 {
 	struct buried_call *call = arg;
 
 	call->kicks.error = call->error;
 	call->kicks.after = call->after;
-	return kick_walk(db, c, &call->kicks);
+	return kick_walk(db, &call->kicks);
 }
 
 static void kicks_write(struct json_writer *w, void *arg)

@@ -19,7 +19,7 @@ struct job_kind {
 	const struct job_noun *noun;
 	void (*read)(struct json_reader *in, void *call); /* takes the members of the body; NULL: there are none */
 	/* The work, on the reader's thread. It may be run again, as struct job of op.h says. */
-	enum db_result (*run)(struct db *db, struct catalogue *c, void *call);
+	enum db_result (*run)(struct db *db, void *call);
 	void (*write)(struct json_writer *w, void *call); /* puts the members of the answer */
 	/* A page of a list: makes room for limit + 1 items and reads the cursor (NULL: from the beginning); false: the
 	 * cursor is not of this list. NULL: the call is about one thing. */

@@ -41,12 +41,11 @@ static void read_put(struct json_reader *in, void *arg)
 	snprintf(call->reason, sizeof(call->reason), "%s", reason ? reason : "");
 }
 
-static enum db_result run_put(struct db *db, struct catalogue *c, void *arg)
+static enum db_result run_put(struct db *db, void *arg)
 {
 	struct jobs_call *call = arg;
 	enum db_result    result;
 
-	(void)c;
 	call->job.outcome = call->name ? OUTCOME_OK : NO_JOB;
 	if (!call->name)
 		return DB_OK;
@@ -64,11 +63,10 @@ static void put_write(struct json_writer *w, void *arg)
 
 const struct job_kind put_job = {&noun, read_put, run_put, put_write, NULL};
 
-static enum db_result run_list(struct db *db, struct catalogue *c, void *arg)
+static enum db_result run_list(struct db *db, void *arg)
 {
 	struct jobs_call *call = arg;
 
-	(void)c;
 	return jobs_read(db, call->list, &call->workers);
 }
 

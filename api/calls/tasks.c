@@ -122,7 +122,7 @@ static void failed_write(struct json_writer *w, void *arg)
 
 /* ---- claim */
 
-static enum db_result run_claim(struct db *db, struct catalogue *c, void *arg)
+static enum db_result run_claim(struct db *db, void *arg)
 {
 	static struct claimer claimers[TASK_KINDS]; /* no lock: only the background reader's thread runs this */
 	struct task_call     *call = arg;
@@ -130,7 +130,7 @@ static enum db_result run_claim(struct db *db, struct catalogue *c, void *arg)
 	enum db_result        result;
 
 	reservations_free(call->orders, call->orders_count);
-	result = task_claim(db, c, &claimers[task->kind], task, call->claim_max, call->lease_s, &call->orders,
+	result = task_claim(db, &claimers[task->kind], task, call->claim_max, call->lease_s, &call->orders,
 	                    &call->orders_count);
 	call->job.empty = task->task_id == 0;
 	call->job.later = task->paused;
@@ -196,31 +196,29 @@ static void read_heartbeat(struct json_reader *in, void *arg)
 	json_int(in, "lease_s", JSON_OPTIONAL, 1, LEASE_MAX, &call->lease_s);
 }
 
-static enum db_result run_heartbeat(struct db *db, struct catalogue *c, void *arg)
+static enum db_result run_heartbeat(struct db *db, void *arg)
 {
 	struct task_call *call = arg;
 
-	(void)c;
 	return judged(call, task_heartbeat(db, call->task_id, call->lease_s, &call->answer));
 }
 
 const struct job_kind post_task_heartbeat = {&noun, read_heartbeat, run_heartbeat, one_write, NULL};
 
-static enum db_result run_return(struct db *db, struct catalogue *c, void *arg)
+static enum db_result run_return(struct db *db, void *arg)
 {
 	struct task_call *call = arg;
 
 	task_answer_fini(&call->answer);
-	return judged(call, task_return(db, c, call->task_id, &call->answer));
+	return judged(call, task_return(db, call->task_id, &call->answer));
 }
 
 const struct job_kind post_task_return = {&noun, NULL, run_return, one_write, NULL};
 
-static enum db_result run_read(struct db *db, struct catalogue *c, void *arg)
+static enum db_result run_read(struct db *db, void *arg)
 {
 	struct task_call *call = arg;
 
-	(void)c;
 	return judged(call, task_read(db, call->task_id, &call->answer.task));
 }
 
@@ -245,12 +243,12 @@ static void read_completed(struct json_reader *in, void *arg)
 	}
 }
 
-static enum db_result run_complete(struct db *db, struct catalogue *c, void *arg)
+static enum db_result run_complete(struct db *db, void *arg)
 {
 	struct task_call *call = arg;
 
 	task_answer_fini(&call->answer);
-	return judged(call, task_complete(db, c, call->task_id, call->reports, call->reports_count, &call->answer));
+	return judged(call, task_complete(db, call->task_id, call->reports, call->reports_count, &call->answer));
 }
 
 const struct job_kind post_task_complete = {&noun, read_completed, run_complete, completed_write, NULL};
@@ -290,13 +288,13 @@ static void read_failures(struct json_reader *in, void *arg)
 	}
 }
 
-static enum db_result run_fail(struct db *db, struct catalogue *c, void *arg)
+static enum db_result run_fail(struct db *db, void *arg)
 {
 	struct task_call *call = arg;
 
 	task_answer_fini(&call->answer);
 	return judged(call,
-	              task_fail(db, c, call->task_id, call->reports, call->reports_count, ATTEMPTS_MAX, &call->answer));
+	              task_fail(db, call->task_id, call->reports, call->reports_count, ATTEMPTS_MAX, &call->answer));
 }
 
 const struct job_kind post_task_fail = {&noun, read_failures, run_fail, failed_write, NULL};
@@ -314,11 +312,10 @@ static bool list_begin(void *arg, const char *cursor)
 	return good;
 }
 
-static enum db_result run_list(struct db *db, struct catalogue *c, void *arg)
+static enum db_result run_list(struct db *db, void *arg)
 {
 	struct task_call *call = arg;
 
-	(void)c;
 	return task_list(db, call->task_id, call->tasks, call->job.limit + 1, &call->job.count);
 }
 

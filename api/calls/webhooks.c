@@ -126,11 +126,10 @@ static void one_write(struct json_writer *w, void *arg)
 
 /* ---- one, and the list */
 
-static enum db_result run_find(struct db *db, struct catalogue *c, void *arg)
+static enum db_result run_find(struct db *db, void *arg)
 {
 	struct webhook_call *call = arg;
 
-	(void)c;
 	return webhook_find(db, call->webhook_id, &call->webhook, &call->job.outcome);
 }
 
@@ -147,11 +146,10 @@ static bool list_begin(void *arg, const char *cursor)
 	return good;
 }
 
-static enum db_result run_list(struct db *db, struct catalogue *c, void *arg)
+static enum db_result run_list(struct db *db, void *arg)
 {
 	struct webhook_call *call = arg;
 
-	(void)c;
 	list_empty(call);
 	return webhook_list(db, call->webhook_id, call->list, call->job.limit + 1, &call->job.count);
 }
@@ -172,11 +170,10 @@ const struct job_kind get_webhooks = {&noun, NULL, run_list, list_write, list_be
 
 /* ---- delete */
 
-static enum db_result run_delete(struct db *db, struct catalogue *c, void *arg)
+static enum db_result run_delete(struct db *db, void *arg)
 {
 	struct webhook_call *call = arg;
 
-	(void)c;
 	call->job.empty = true;
 	return webhook_delete(db, call->webhook_id);
 }
@@ -244,14 +241,13 @@ static void read_webhook(struct json_reader *in, void *arg)
 	secret_make(call->secret);
 }
 
-static enum db_result run_make(struct db *db, struct catalogue *c, void *arg)
+static enum db_result run_make(struct db *db, void *arg)
 {
 	struct webhook_call *call = arg;
 
 	call->job.made = "webhooks/";
 	strcpy(call->job.made_id, call->asked.webhook_id);
-	return webhook_make(db, c, &call->options->vault, &call->asked, call->secret, &call->webhook,
-	                    &call->job.outcome);
+	return webhook_make(db, &call->options->vault, &call->asked, call->secret, &call->webhook, &call->job.outcome);
 }
 
 const struct job_kind post_webhook = {&noun, read_webhook, run_make, one_write, NULL};
@@ -274,11 +270,11 @@ static void read_enable(struct json_reader *in, void *arg)
 	call->from = mem_copy(from);
 }
 
-static enum db_result run_enable(struct db *db, struct catalogue *c, void *arg)
+static enum db_result run_enable(struct db *db, void *arg)
 {
 	struct webhook_call *call = arg;
 
-	return webhook_enable(db, c, call->webhook_id, call->from, call->skip, &call->webhook, &call->job.outcome);
+	return webhook_enable(db, call->webhook_id, call->from, call->skip, &call->webhook, &call->job.outcome);
 }
 
 const struct job_kind post_webhook_enable = {&noun, read_enable, run_enable, one_write, NULL};
@@ -289,11 +285,10 @@ static void read_rotate(struct json_reader *in, void *arg)
 	secret_make(((struct webhook_call *)arg)->secret);
 }
 
-static enum db_result run_rotate(struct db *db, struct catalogue *c, void *arg)
+static enum db_result run_rotate(struct db *db, void *arg)
 {
 	struct webhook_call *call = arg;
 
-	(void)c;
 	return webhook_rotate(db, &call->options->vault, call->webhook_id, call->secret, &call->webhook,
 	                      &call->job.outcome);
 }
@@ -335,11 +330,10 @@ static void ping_write(struct json_writer *w, void *arg)
 
 const struct job_kind post_webhook_ping = {&ping_noun, NULL, run_find, ping_write, NULL};
 
-static enum db_result run_attempts(struct db *db, struct catalogue *c, void *arg)
+static enum db_result run_attempts(struct db *db, void *arg)
 {
 	struct webhook_call *call = arg;
 
-	(void)c;
 	return webhook_attempts(db, call->webhook_id, &call->attempts, &call->job.outcome);
 }
 

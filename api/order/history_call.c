@@ -57,11 +57,11 @@ static bool list_begin(void *arg, const char *cursor)
 }
 
 /* The place where the page begins stays, because it may be read again. */
-static enum db_result run_list(struct db *db, struct catalogue *c, void *arg)
+static enum db_result run_list(struct db *db, void *arg)
 {
 	struct history_call *call = arg;
 	struct history_place at = call->history.at;
-	enum db_result       result = history_read(db, c, &call->history, call->job.limit, &call->job.outcome);
+	enum db_result       result = history_read(db, &call->history, call->job.limit, &call->job.outcome);
 
 	if (result != DB_OK)
 		call->history.at = at;

@@ -4,6 +4,7 @@
 #include "api/request.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
+#include "engine/past.h"
 #include "jobs/waiting/arrival.h"
 
 #include <stdlib.h>
@@ -32,8 +33,9 @@ static void call_free(void *arg)
 	free(call);
 }
 
-static enum db_result movement_read(struct db *db, struct catalogue *c, struct arrival_call *call)
+static enum db_result movement_read(struct db *db, struct arrival_call *call)
 {
+	struct catalogue      *c = past_catalogue(db);
 	struct movement_reader in = {.catalogue = c};
 	struct values          ids = {0};
 	enum db_result         result;
@@ -49,12 +51,12 @@ static enum db_result movement_read(struct db *db, struct catalogue *c, struct a
 	return result;
 }
 
-static enum db_result call_run(struct db *db, struct catalogue *c, void *arg)
+static enum db_result call_run(struct db *db, void *arg)
 {
 	struct arrival_call *call = arg;
-	enum db_result result = arrivals_run(db, c, call->booked->move.movement->movement_no, TURN_MS, &call->more);
+	enum db_result       result = arrivals_run(db, call->booked->move.movement->movement_no, TURN_MS, &call->more);
 
-	return result == DB_OK ? movement_read(db, c, call) : result;
+	return result == DB_OK ? movement_read(db, call) : result;
 }
 
 static void hand_out(struct request *r, struct arrival_call *call);

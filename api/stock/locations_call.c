@@ -90,12 +90,11 @@ static void read_put(struct json_reader *in, void *arg)
 	call->wish.sells = sales_take(in, JSON_OPTIONAL, &call->wish.sales);
 }
 
-static enum db_result run_put(struct db *db, struct catalogue *c, void *arg)
+static enum db_result run_put(struct db *db, void *arg)
 {
 	struct location_call *call = arg;
 	bool                  made = false;
-	enum db_result        result =
-		location_put(db, c, call->code, &call->wish, &call->location, &made, &call->job.outcome);
+	enum db_result result = location_put(db, call->code, &call->wish, &call->location, &made, &call->job.outcome);
 
 	call->job.field = call->wish.fault;
 	if (made) {
@@ -109,11 +108,10 @@ const struct job_kind put_location = {&noun, read_put, run_put, one_write, NULL}
 
 /* ---- one, and the list */
 
-static enum db_result run_find(struct db *db, struct catalogue *c, void *arg)
+static enum db_result run_find(struct db *db, void *arg)
 {
 	struct location_call *call = arg;
 
-	(void)c;
 	return location_find(db, call->code, &call->location, &call->job.outcome);
 }
 
@@ -130,11 +128,10 @@ static bool list_begin(void *arg, const char *cursor)
 	return good;
 }
 
-static enum db_result run_list(struct db *db, struct catalogue *c, void *arg)
+static enum db_result run_list(struct db *db, void *arg)
 {
 	struct location_call *call = arg;
 
-	(void)c;
 	return location_list(db, call->code, call->list, call->job.limit + 1, &call->job.count);
 }
 

@@ -28,11 +28,11 @@ static void call_free(void *arg)
 	free(call);
 }
 
-static enum db_result call_run(struct db *db, struct catalogue *c, void *arg)
+static enum db_result call_run(struct db *db, void *arg)
 {
 	struct loss_call *call = arg;
 
-	return loss_pick_run(db, c, &call->pick, TURN_MS, &call->more);
+	return loss_pick_run(db, &call->pick, TURN_MS, &call->more);
 }
 
 static void pick(struct request *r, struct loss_call *call);

@@ -76,11 +76,11 @@ static void read_post(struct json_reader *in, void *arg)
 			json_refuse(in, "skus", "must name each sku once");
 }
 
-static enum db_result run_post(struct db *db, struct catalogue *c, void *arg)
+static enum db_result run_post(struct db *db, void *arg)
 {
 	struct sales_call *call = arg;
 
-	return sales_of_skus(db, c, &call->wish, call->skus, call->count);
+	return sales_of_skus(db, &call->wish, call->skus, call->count);
 }
 
 static void items_write(struct json_writer *w, void *arg)

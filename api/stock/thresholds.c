@@ -47,14 +47,13 @@ static void read_put(struct json_reader *in, void *arg)
 	memcpy(call->location, location, len);
 }
 
-static enum db_result run_put(struct db *db, struct catalogue *c, void *arg)
+static enum db_result run_put(struct db *db, void *arg)
 {
 	struct threshold_call *call = arg;
 	enum outcome          *outcome = &call->job.outcome;
 	enum db_result         result =
 		threshold_put(db, call->sku, *call->location ? call->location : NULL, call->low, outcome);
 
-	(void)c;
 	call->job.field = *outcome == NO_LOCATION || *outcome == WRONG_KIND ? "location" : NULL;
 	return result;
 }
@@ -86,11 +85,10 @@ static void *delete_new(struct request *r)
 	return call;
 }
 
-static enum db_result run_delete(struct db *db, struct catalogue *c, void *arg)
+static enum db_result run_delete(struct db *db, void *arg)
 {
 	struct threshold_call *call = arg;
 
-	(void)c;
 	call->job.empty = true;
 	return threshold_delete(db, call->sku, *call->location ? call->location : NULL, &call->job.outcome);
 }
@@ -117,11 +115,10 @@ static bool list_begin(void *arg, const char *cursor)
 	return !cursor || cursor_read(cursor, 'h', filter_of(call), &call->after, &none[0], &none[1]);
 }
 
-static enum db_result run_list(struct db *db, struct catalogue *c, void *arg)
+static enum db_result run_list(struct db *db, void *arg)
 {
 	struct threshold_call *call = arg;
 
-	(void)c;
 	return threshold_list(db, call->sku, call->after, call->list, call->job.limit + 1, &call->job.count,
 	                      &call->job.outcome);
 }

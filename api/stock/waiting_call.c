@@ -78,11 +78,10 @@ static bool list_begin(void *arg, const char *cursor)
 	return call->after.location_id > 0;
 }
 
-static enum db_result run_list(struct db *db, struct catalogue *c, void *arg)
+static enum db_result run_list(struct db *db, void *arg)
 {
 	struct waiting_call *call = arg;
 
-	(void)c;
 	return queue_page_read(db, call->sku, call->location[0] ? call->location : NULL, &call->after, call->list,
 	                       call->job.limit + 1, &call->job.count, &call->job.outcome);
 }

@@ -286,14 +286,14 @@ static void part_ready(struct part *part)
 	}
 }
 
-static enum db_result make_run(struct db *db, struct catalogue *c, void *arg)
+static enum db_result make_run(struct db *db, void *arg)
 {
 	struct part *part = arg;
 	const char  *skus[PART_ROWS];
 
 	for (size_t i = 0; i < part->count; i++)
 		skus[i] = part->rows[i].sku;
-	return new_skus_make(db, c, skus, part->count);
+	return new_skus_make(db, skus, part->count);
 }
 
 static void made_done(void *arg, struct op *op)
@@ -342,11 +342,11 @@ static void found_done(void *arg, struct op *op)
 
 /* ---- orders that lose units */
 
-static enum db_result pick_run(struct db *db, struct catalogue *c, void *arg)
+static enum db_result pick_run(struct db *db, void *arg)
 {
 	struct part *part = arg;
 
-	return loss_pick_run(db, c, &part->pick, PICK_MS, &part->more);
+	return loss_pick_run(db, &part->pick, PICK_MS, &part->more);
 }
 
 static void pick_done(void *arg, struct op *op)

@@ -78,7 +78,7 @@ enum db_result codes_resolve(struct lane *l)
 		result = lane_ask(l, SKU_FIND, &(struct fill){.rows = &l->rows}, sku_row_read, l->catalogue);
 	if (result == DB_OK && lacks) {
 		outbox_send(&l->outbox);
-		result = past_locations(l->db, l->catalogue);
+		result = past_locations(l->db);
 		l->batch.kinds_read = result == DB_OK;
 	}
 	if (result == DB_OK && (lacks || l->rows.count > 0))

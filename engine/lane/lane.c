@@ -109,7 +109,7 @@ static enum db_result limits_keep(struct lane *l)
 	if (catalogue_limits_known(l->catalogue, since_ms))
 		return DB_OK;
 	outbox_send(&l->outbox);
-	return sku_limits_read(l->db, l->catalogue);
+	return sku_limits_read(l->db);
 }
 
 /* A movement that is not exclusive yet and changes what is promised. */
@@ -226,9 +226,9 @@ static enum db_result kinds_make_sure(struct lane *l)
 		if (op_is_of_kinds(l->batch.ops[i]) ||
 		    (l->batch.needs & NEEDS_LOCATION && op_meets_stop(l->batch.ops[i]))) {
 			outbox_send(&l->outbox);
-			result = past_locations(l->db, l->catalogue);
+			result = past_locations(l->db);
 			if (result == DB_OK)
-				result = sku_limits_read(l->db, l->catalogue);
+				result = sku_limits_read(l->db);
 			l->batch.kinds_read = result == DB_OK;
 		}
 	return result;

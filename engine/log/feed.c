@@ -252,7 +252,7 @@ static void codes_fill(struct look *l)
 		return;
 	names_ask(l, SKU_NAMES, &l->skus, sku_name_read, c);
 	if (l->result == DB_OK && l->locations.count > 0)
-		l->result = past_locations(l->db, c);
+		l->result = past_locations(l->db);
 	if (l->result != DB_OK)
 		return;
 	page_refill(l);

@@ -54,10 +54,11 @@ static void events_drop(struct history *h, size_t kept)
 
 /* Adds the order's records of a row. The function reads names that the catalogue lacks, and decodes the row again. A
  * record that still lacks a name is damaged. */
-static enum db_result row_decode(struct db *db, struct catalogue *c, struct history *h, const struct event_row *row)
+static enum db_result row_decode(struct db *db, struct history *h, const struct event_row *row)
 {
-	struct values skus = {0}, locations = {0};
-	size_t        kept = h->count;
+	struct catalogue *c = past_catalogue(db);
+	struct values     skus = {0}, locations = {0};
+	size_t            kept = h->count;
 	bool whole = event_decode(c, row, NULL, h->order_id, &h->events, &h->count, &h->max, &skus, &locations);
 	bool lacks = skus.count + locations.count > 0;
 	enum db_result result = DB_OK;
@@ -65,7 +66,7 @@ static enum db_result row_decode(struct db *db, struct catalogue *c, struct hist
 	if (skus.count > 0)
 		result = db_ask(db, SKU_NAMES, &(struct fill){.rows = &skus}, sku_read, c);
 	if (result == DB_OK && locations.count > 0)
-		result = past_locations(db, c);
+		result = past_locations(db);
 	if (lacks) {
 		events_drop(h, kept);
 		values_reset(&skus);
@@ -95,7 +96,7 @@ static void records_turn(struct history *h, size_t from)
 }
 
 /* Takes the records of one row that have room, the newest first, and goes on to the row before. */
-static enum db_result row_take(struct db *db, struct catalogue *c, struct history *h, size_t limit)
+static enum db_result row_take(struct db *db, struct history *h, size_t limit)
 {
 	struct row  row = {.is = {.writer_id = event_link_writer(h->at.link), .event_no = event_link_no(h->at.link)}};
 	struct fill fill = {.writer = row.is.writer_id, .from_id = (int64_t)row.is.event_no};
@@ -105,7 +106,7 @@ static enum db_result row_take(struct db *db, struct catalogue *c, struct histor
 
 	result = db_ask(db, HISTORY_ROW, &fill, row_read, &row);
 	if (result == DB_OK && row.changes)
-		result = row_decode(db, c, h, &row.is);
+		result = row_decode(db, h, &row.is);
 	free(row.changes);
 	if (result != DB_OK)
 		return result;
@@ -165,7 +166,7 @@ static enum db_result keys_read(struct db *db, struct history *h)
 }
 
 /* A row that is no longer there, or has nothing of the order, is the end. */
-enum db_result history_read(struct db *db, struct catalogue *c, struct history *h, size_t limit, enum outcome *outcome)
+enum db_result history_read(struct db *db, struct history *h, size_t limit, enum outcome *outcome)
 {
 	enum { ROWS_MAX = 2 * HISTORY_LIMIT_MAX }; /* a damaged log may lead in circles */
 	struct values  id = {0};
@@ -182,7 +183,7 @@ enum db_result history_read(struct db *db, struct catalogue *c, struct history *
 		h->at = (struct history_place){last.link, UINT32_MAX};
 	for (size_t rows = 0; result == DB_OK && last.found && h->at.link && h->count < limit && rows < ROWS_MAX;
 	     rows++)
-		result = row_take(db, c, h, limit);
+		result = row_take(db, h, limit);
 	return result == DB_OK ? keys_read(db, h) : result;
 }
 

@@ -22,8 +22,7 @@ struct history {
 	size_t               count, max;
 };
 /* Reads `limit` events at most, with the names of their keys. *outcome: NO_ORDER, or OUTCOME_OK. */
-enum db_result history_read(struct db *db, struct catalogue *c, struct history *h, size_t limit,
-                            enum outcome *outcome) MUST_CHECK;
+enum db_result history_read(struct db *db, struct history *h, size_t limit, enum outcome *outcome) MUST_CHECK;
 void           history_fini(struct history *h);
 
 #endif

@@ -175,13 +175,12 @@ static bool is_young(const struct census *last, int64_t age_max_ms)
 	return last->counted_ms && age_ms < (age_max_ms && age_max_ms < young_ms ? age_max_ms : young_ms);
 }
 
-enum db_result census_answer(struct db *db, struct catalogue *c, struct op *op)
+enum db_result census_answer(struct db *db, struct op *op)
 {
 	static struct census counts[2]; /* whole and brief; the census thread's, of a process there is one */
 	bool                 brief = op->census->brief;
 	struct census       *last = &counts[brief];
 
-	(void)c;
 	assert(op->kind == OP_COUNTS && last->counted_ms <= clock_boot_ms());
 	if (!is_young(last, op->census->age_max_ms)) {
 		last->counted_ms = 0;

@@ -19,6 +19,6 @@ void census_leave(struct db *db);
 
 /* Answers OP_COUNTS, by a count that is young, or anew: one at a time, as a process has one thread for counts. Takes
  * over the counters that others left. */
-enum db_result census_answer(struct db *db, struct catalogue *c, struct op *op) MUST_CHECK;
+enum db_result census_answer(struct db *db, struct op *op) MUST_CHECK;
 
 #endif

@@ -88,12 +88,11 @@ static bool over_remove(struct db *db)
 	return ok && full;
 }
 
-enum db_result key_count_run(struct db *db, struct catalogue *c, void *arg)
+enum db_result key_count_run(struct db *db, void *arg)
 {
 	struct key_count *k = arg;
 	enum db_result    result = k->anew ? names_note(db, k) : DB_OK;
 
-	(void)c;
 	if (result == DB_OK)
 		result = units_count(db, k);
 	k->more = result == DB_OK;

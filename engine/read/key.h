@@ -26,6 +26,6 @@ struct key_count {
 };
 
 /* Counts, and removes some of the holds that are over. For op->job.run of an OP_TALLY; `arg` is a struct key_count. */
-enum db_result key_count_run(struct db *db, struct catalogue *c, void *arg);
+enum db_result key_count_run(struct db *db, void *arg);
 
 #endif

@@ -17,8 +17,9 @@
 /* ---- reservations by their ids */
 
 /* Where several operations ask for one order, each gets a copy. */
-enum db_result list_found(struct db *db, struct catalogue *c, struct op **ops, size_t count)
+enum db_result list_found(struct db *db, struct op **ops, size_t count)
 {
+	struct catalogue         *c = past_catalogue(db);
 	struct reservation_reader in = {.catalogue = c};
 	struct values             ids = {0};
 	enum db_result            result;
@@ -74,8 +75,9 @@ static bool orders_give(struct op *op, struct reservation_reader *in)
 }
 
 /* The limit has room for a row of each order without lines, so a read that is cut has too many lines. */
-enum db_result list_by_ids(struct db *db, struct catalogue *c, struct op *op)
+enum db_result list_by_ids(struct db *db, struct op *op)
 {
+	struct catalogue         *c = past_catalogue(db);
 	struct reservation_reader in = {.catalogue = c};
 	struct values             ids = {0};
 	struct fill    fill = {.rows = &ids, .limit = ANSWER_ROWS_MAX + 1 + (int64_t)op->query->page.ids_count};
@@ -95,8 +97,9 @@ enum db_result list_by_ids(struct db *db, struct catalogue *c, struct op *op)
 
 /* ---- movements */
 
-enum db_result list_movement(struct db *db, struct catalogue *c, struct op *op)
+enum db_result list_movement(struct db *db, struct op *op)
 {
+	struct catalogue      *c = past_catalogue(db);
 	struct movement_reader in = {.catalogue = c};
 	struct values          ids = {0};
 	enum db_result         result;
@@ -117,12 +120,13 @@ enum db_result list_movement(struct db *db, struct catalogue *c, struct op *op)
 	return result;
 }
 
-enum db_result list_movements(struct db *db, struct catalogue *c, struct op *op)
+enum db_result list_movements(struct db *db, struct op *op)
 {
+	struct catalogue      *c = past_catalogue(db);
 	struct movement_reader in = {.catalogue = c};
 	int64_t                low = INT64_MAX, none[2];
 	const struct sku      *sku;
-	enum db_result         result = skus_find(db, c, &op, 1);
+	enum db_result         result = skus_find(db, &op, 1);
 
 	if (result != DB_OK)
 		return result;
@@ -501,8 +505,9 @@ static bool row_belongs(const struct op *op, const struct list_keys *keys, const
 }
 
 /* The rows of the keys, in the keys' order. */
-static enum db_result rows_read(struct db *db, struct catalogue *c, struct op *op, const struct list_keys *keys)
+static enum db_result rows_read(struct db *db, struct op *op, const struct list_keys *keys)
 {
+	struct catalogue         *c = past_catalogue(db);
 	struct reservation_reader in = {.catalogue = c};
 	struct values             ids = {0};
 	enum db_result            result;
@@ -530,16 +535,16 @@ static enum db_result rows_read(struct db *db, struct catalogue *c, struct op *o
 
 /* The numbers of the sku and the location that the list is to show the holders of. *nowhere: there is no location of
  * this code. */
-static enum db_result holding_find(struct db *db, struct catalogue *c, struct op *op, struct list_keys *keys,
-                                   bool *nowhere)
+static enum db_result holding_find(struct db *db, struct op *op, struct list_keys *keys, bool *nowhere)
 {
+	struct catalogue      *c = past_catalogue(db);
 	const char            *code = op->lines[0].location_code;
 	const struct sku      *sku;
 	const struct location *location = NULL;
-	enum db_result         result = skus_find(db, c, &op, 1);
+	enum db_result         result = skus_find(db, &op, 1);
 
 	if (result == DB_OK && code && !catalogue_location(c, code))
-		result = past_locations(db, c);
+		result = past_locations(db);
 	sku = catalogue_sku(c, op->lines[0].sku_code);
 	if (code)
 		location = catalogue_location(c, code);
@@ -567,7 +572,7 @@ static void cursor_make(struct op *op, const struct list_keys *keys, const struc
 		             keys->by_time ? keys->from_id : last->due_ms, last->id);
 }
 
-enum db_result list_reservations(struct db *db, struct catalogue *c, struct op *op)
+enum db_result list_reservations(struct db *db, struct op *op)
 {
 	struct list_keys keys = {.max = op->query->page.limit + 1,
 	                         .page = &op->query->page,
@@ -581,7 +586,7 @@ enum db_result list_reservations(struct db *db, struct catalogue *c, struct op *
 	keys.prefix = plain ? keys.page->prefix : NULL;
 	keys.by_time = plain && !keys.prefix && keys.page->by_time;
 	if (op->lines_count > 0)
-		result = holding_find(db, c, op, &keys, &nowhere);
+		result = holding_find(db, op, &keys, &nowhere);
 	if (result != DB_OK || op->outcome != OUTCOME_OK || nowhere)
 		return result;
 	keys.list = mem_alloc(keys.max * sizeof(*keys.list));
@@ -593,7 +598,7 @@ enum db_result list_reservations(struct db *db, struct catalogue *c, struct op *
 		assert(keys.count <= keys.max);
 		keys.count -= full;
 		if (keys.count > 0)
-			result = rows_read(db, c, op, &keys);
+			result = rows_read(db, op, &keys);
 		if (result == DB_OK)
 			op->query->page.cursor[0] = '\0';
 		if (result == DB_OK && more)

@@ -36,17 +36,17 @@ struct reader {
 	struct op     *parked; /* to be answered again: JOB_AGAIN, and lists that look on */
 };
 
-static enum db_result job_run(struct db *db, struct catalogue *c, struct op *op)
+static enum db_result job_run(struct db *db, struct op *op)
 {
 	op->outcome = OUTCOME_OK;
-	return op->job.run(db, c, op->job.arg);
+	return op->job.run(db, op->job.arg);
 }
 
 /* Kinds that stand first are answered first: `all` as many as were taken, `one` one by one. */
 static const struct {
 	enum op_kind kind;
-	enum db_result (*all)(struct db *db, struct catalogue *c, struct op **ops, size_t count);
-	enum db_result (*one)(struct db *db, struct catalogue *c, struct op *op);
+	enum db_result (*all)(struct db *db, struct op **ops, size_t count);
+	enum db_result (*one)(struct db *db, struct op *op);
 } answers[] = {
 	{OP_GET, list_found, NULL},
 	{OP_FIND, NULL, list_by_ids},
@@ -85,7 +85,7 @@ static enum db_result reader_ask(struct reader *r, size_t how, struct op **ops, 
 	if (!db_connected(r->db) && !db_connect(r->db))
 		return db_has_answered_other(r->db) ? DB_ERROR : DB_AWAY;
 	past = catalogue_past(c);
-	result = answers[how].all ? answers[how].all(r->db, c, ops, count) : answers[how].one(r->db, c, ops[0]);
+	result = answers[how].all ? answers[how].all(r->db, ops, count) : answers[how].one(r->db, ops[0]);
 	if (result == DB_OK && past != catalogue_past(c) && answers[how].one != job_run /* a job's work is done */)
 		result = DB_RETRY;
 	return result;
@@ -172,7 +172,7 @@ static void jobs_answer(struct reader *r, size_t how, struct op **ops, size_t co
 		args[i] = ops[i]->job.arg;
 	}
 	if (count > 1 && db_connected(r->db))
-		ops[0]->job.together(r->db, r->shared->catalogue, args, count);
+		ops[0]->job.together(r->db, args, count);
 	for (size_t i = 0; i < count; i++)
 		reader_answer(r, how, &ops[i], 1);
 }
@@ -252,8 +252,7 @@ static void reader_idle(struct reader *r)
 static void reader_limits(struct reader *r)
 {
 	if (r->by == BY_READER && db_connected(r->db) &&
-	    !catalogue_limits_known(r->shared->catalogue, clock_ms() - LIMITS_MS) &&
-	    sku_limits_read(r->db, r->shared->catalogue) != DB_OK)
+	    !catalogue_limits_known(r->shared->catalogue, clock_ms() - LIMITS_MS) && sku_limits_read(r->db) != DB_OK)
 		atomic_store(&r->connected, db_connected(r->db));
 }
 

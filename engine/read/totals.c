@@ -74,10 +74,11 @@ static void totals_put(struct totals_reader *in, int64_t read_ms)
 	free(totals);
 }
 
-enum db_result skus_find(struct db *db, struct catalogue *c, struct op **ops, size_t count)
+enum db_result skus_find(struct db *db, struct op **ops, size_t count)
 {
-	struct values  codes = {0};
-	enum db_result result = DB_OK;
+	struct catalogue *c = past_catalogue(db);
+	struct values     codes = {0};
+	enum db_result    result = DB_OK;
 
 	for (size_t i = 0; i < count; i++)
 		for (size_t k = 0; k < ops[i]->lines_count; k++)
@@ -134,10 +135,10 @@ static enum db_result totals_ask(struct db *db, const struct values *ids, struct
 }
 
 /* Memory learns at once of stops that a read has seen, and of those that have ended: answers tell what memory knows. */
-static enum db_result stops_learn(struct db *db, struct catalogue *c, const struct values *ids,
-                                  const struct sku_details *details)
+static enum db_result stops_learn(struct db *db, const struct values *ids, const struct sku_details *details)
 {
-	bool differs = false;
+	struct catalogue *c = past_catalogue(db);
+	bool              differs = false;
 
 	if (details->count == 0 && !(catalogue_limits_any(c) & ANY_STOP))
 		return DB_OK;
@@ -146,13 +147,14 @@ static enum db_result stops_learn(struct db *db, struct catalogue *c, const stru
 
 		differs |= sku_details_stopped(details, id) != sku_stopped(catalogue_sku_by_id(c, id));
 	}
-	return differs ? sku_limits_read(db, c) : DB_OK;
+	return differs ? sku_limits_read(db) : DB_OK;
 }
 
 /* Reads the totals of these skus into the catalogue, whose numbers are of `past`, and their details. */
-static enum db_result totals_read(struct db *db, struct catalogue *c, unsigned past, const struct values *ids,
-                                  bool detailed, struct sku_details *details)
+static enum db_result totals_read(struct db *db, unsigned past, const struct values *ids, bool detailed,
+                                  struct sku_details *details)
 {
+	struct catalogue    *c = past_catalogue(db);
 	struct totals_reader in = {.catalogue = c, .details = details, .detailed = detailed};
 	int64_t              read_ms = clock_boot_ms();
 	enum db_result       result;
@@ -161,12 +163,12 @@ static enum db_result totals_read(struct db *db, struct catalogue *c, unsigned p
 		return DB_OK;
 	result = totals_ask(db, ids, &in);
 	if (in.lacks && result == DB_OK)
-		result = past_locations(db, c);
+		result = past_locations(db);
 	if (in.lacks && result == DB_OK)
 		result = totals_ask(db, ids, &in);
 	sku_details_sort(details);
 	if (result == DB_OK)
-		result = stops_learn(db, c, ids, details);
+		result = stops_learn(db, ids, details);
 	if (result == DB_OK && past != catalogue_past(c))
 		result = DB_RETRY; /* the catalogue has forgotten the findings: the database is another one */
 	if (result == DB_OK)
@@ -175,13 +177,14 @@ static enum db_result totals_read(struct db *db, struct catalogue *c, unsigned p
 	return result;
 }
 
-enum db_result totals_answer(struct db *db, struct catalogue *c, struct op **ops, size_t count)
+enum db_result totals_answer(struct db *db, struct op **ops, size_t count)
 {
+	struct catalogue  *c = past_catalogue(db);
 	struct values      ids = {0};
 	struct sku_details details = {0};
 	bool               detailed = false;
 	unsigned           past = catalogue_past(c);
-	enum db_result     result = skus_find(db, c, ops, count);
+	enum db_result     result = skus_find(db, ops, count);
 
 	for (size_t i = 0; i < count; i++)
 		detailed |= ops[i]->query->page.detailed;
@@ -193,7 +196,7 @@ enum db_result totals_answer(struct db *db, struct catalogue *c, struct op **ops
 				values_row(&ids, V_INT(sku_id(sku)));
 		}
 	if (result == DB_OK)
-		result = totals_read(db, c, past, &ids, detailed, &details);
+		result = totals_read(db, past, &ids, detailed, &details);
 	for (size_t i = 0; result == DB_OK && i < count; i++)
 		totals_give(c, ops[i], &details);
 	sku_details_fini(&details);
@@ -204,17 +207,17 @@ enum db_result totals_answer(struct db *db, struct catalogue *c, struct op **ops
 /* ---- many skus, by place */
 
 /* The numbers of the op's places, with commas. Locations that do not exist are left out; *any: some exist. */
-static enum db_result places_find(struct db *db, struct catalogue *c, const struct page *page, struct text *places,
-                                  bool *any)
+static enum db_result places_find(struct db *db, const struct page *page, struct text *places, bool *any)
 {
-	enum db_result result = DB_OK;
+	struct catalogue *c = past_catalogue(db);
+	enum db_result    result = DB_OK;
 
 	*any = page->places_count == 0;
 	for (size_t i = 0; i < page->places_count; i++) {
 		const struct location *at = catalogue_location(c, page->places[i]);
 
 		if (!at && result == DB_OK)
-			result = past_locations(db, c);
+			result = past_locations(db);
 		at = catalogue_location(c, page->places[i]);
 		if (!at)
 			continue;
@@ -279,15 +282,16 @@ static bool rows_give(struct totals_reader *in, struct op *op)
 	return true;
 }
 
-enum db_result totals_by_place(struct db *db, struct catalogue *c, struct op *op)
+enum db_result totals_by_place(struct db *db, struct op *op)
 {
+	struct catalogue    *c = past_catalogue(db);
 	struct query        *q = op->query;
 	struct totals_reader in = {.catalogue = c, .details = &q->details, .by_place = true};
 	struct values        ids = {0};
 	struct text          places = {0};
 	unsigned             past = catalogue_past(c);
 	bool                 any = true;
-	enum db_result       result = skus_find(db, c, &op, 1);
+	enum db_result       result = skus_find(db, &op, 1);
 
 	q->page.detailed = true;
 	for (size_t i = 0; i < op->lines_count; i++) {
@@ -297,17 +301,17 @@ enum db_result totals_by_place(struct db *db, struct catalogue *c, struct op *op
 			values_row(&ids, V_INT(sku_id(sku)));
 	}
 	if (result == DB_OK)
-		result = places_find(db, c, &q->page, &places, &any);
+		result = places_find(db, &q->page, &places, &any);
 	in.places = any ? places.data : "";
 	if (result == DB_OK && ids.count > 0)
 		result = totals_ask(db, &ids, &in);
 	if (in.lacks && result == DB_OK)
-		result = past_locations(db, c);
+		result = past_locations(db);
 	if (in.lacks && result == DB_OK)
 		result = totals_ask(db, &ids, &in);
 	sku_details_sort(&q->details);
 	if (result == DB_OK)
-		result = stops_learn(db, c, &ids, &q->details);
+		result = stops_learn(db, &ids, &q->details);
 	if (result == DB_OK && past != catalogue_past(c))
 		result = DB_RETRY;
 	totals_keep(in.list, in.count);
@@ -542,7 +546,7 @@ static enum db_result listing_look(struct db *db, struct listing *in, size_t cou
 	for (size_t i = 0; i < in->skus_count; i++)
 		values_row(&ids, V_INT(sku_id(in->skus[i])));
 	if (result == DB_OK)
-		result = totals_read(db, in->catalogue, past, &ids, true, &in->details);
+		result = totals_read(db, past, &ids, true, &in->details);
 	if (result == DB_OK && page->low && ids.count > 0)
 		result = db_ask(db, LEVELS_OF_SKUS, &(struct fill){.rows = &ids}, level_read, in);
 	if (result == DB_OK && page->low && ids.count > 0)
@@ -600,20 +604,21 @@ static enum db_result listing_begin(struct db *db, struct listing *in, bool *now
 	if (!page->location)
 		return DB_OK;
 	if (!catalogue_location(in->catalogue, page->location))
-		result = past_locations(db, in->catalogue);
+		result = past_locations(db);
 	in->location = catalogue_location(in->catalogue, page->location);
 	*nowhere = !in->location;
 	return result;
 }
 
-enum db_result totals_page(struct db *db, struct catalogue *c, struct op *op)
+enum db_result totals_page(struct db *db, struct op *op)
 {
-	struct query  *q = op->query;
-	struct listing in = {.catalogue = c, .op = op};
-	uint32_t       filter = filter_of(&q->page);
-	size_t         len;
-	bool           nowhere, more;
-	enum db_result result;
+	struct catalogue *c = past_catalogue(db);
+	struct query     *q = op->query;
+	struct listing    in = {.catalogue = c, .op = op};
+	uint32_t          filter = filter_of(&q->page);
+	size_t            len;
+	bool              nowhere, more;
+	enum db_result    result;
 
 	op->lines_count = 0;
 	op->outcome = cursor_read_code(q->page.cursor, 's', filter, in.after, SKU_MAX, &len) ? OUTCOME_OK : BAD_CURSOR;
@@ -653,9 +658,8 @@ static void has_read(void *arg, const struct db_row *row)
 	op->outcome = OUTCOME_OK;
 }
 
-enum db_result totals_of_customer(struct db *db, struct catalogue *c, struct op *op)
+enum db_result totals_of_customer(struct db *db, struct op *op)
 {
-	(void)c;
 	op->outcome = NO_SKU;
 	return db_ask(db, CUSTOMER_HAS, &(struct fill){.customer = op->id, .code = op->lines[0].sku_code}, has_read,
 	              op);

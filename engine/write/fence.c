@@ -67,8 +67,8 @@ static enum db_result fence_take_up(struct lane *l)
 	enum db_result result = writer_enter(l->db, l->slot);
 
 	if (result == DB_OK)
-		result = past_locations(l->db, l->catalogue);
-	return result == DB_OK ? sku_limits_read(l->db, l->catalogue) : result;
+		result = past_locations(l->db);
+	return result == DB_OK ? sku_limits_read(l->db) : result;
 }
 
 bool lane_enter_again(struct lane *l)

@@ -6,6 +6,7 @@
 #include "engine/db/retry.h"
 #include "engine/db/txn.h"
 #include "engine/log/event.h"
+#include "engine/past.h"
 #include "jobs/task/order_index.h"
 #include "engine/promise/noted.h"
 
@@ -88,9 +89,9 @@ static enum db_result claim_walk(struct db *db, struct claimer *claimer, struct 
 
 /* Takes the attempt back from orders that left the claim before the claimer read them, by a split, for instance: they
  * are not handed out. An order that another claim has taken since stays as that claim handed it out. */
-static enum db_result lost_uncharge(struct db *db, struct catalogue *c, const struct task *task,
-                                    const struct reservation_reader *in)
+static enum db_result lost_uncharge(struct db *db, const struct task *task, const struct reservation_reader *in)
 {
+	struct catalogue         *c = past_catalogue(db);
 	const struct fill         of_task = {.task = (int64_t)task->task_id, .state = task_kind_from(task->kind)};
 	struct reservation_reader lost = {.catalogue = c};
 	struct values             rows = {0};
@@ -116,8 +117,8 @@ static enum db_result lost_uncharge(struct db *db, struct catalogue *c, const st
 
 /* Makes one claim, and reads its orders as they are now. If lost_uncharge fails, the orders are handed out all the
  * same: one attempt too many does no harm. */
-static enum db_result claim_once(struct db *db, struct catalogue *c, struct claimer *claimer, struct task *task,
-                                 int64_t limit, int64_t lease_s, struct reservation_reader *in)
+static enum db_result claim_once(struct db *db, struct claimer *claimer, struct task *task, int64_t limit,
+                                 int64_t lease_s, struct reservation_reader *in)
 {
 	struct retry   retry = {.results = 1 << DB_RETRY, .tries_max = RETRY_TRIES};
 	enum db_result result;
@@ -132,15 +133,15 @@ static enum db_result claim_once(struct db *db, struct catalogue *c, struct clai
 	if (result != DB_OK || task->task_id == 0)
 		return result;
 	task->state = TASK_OPEN;
-	result = task_rows(db, c, task->task_id, task_kind_from(task->kind), in);
+	result = task_rows(db, task->task_id, task_kind_from(task->kind), in);
 	claimer_note(claimer, in);
 	if (result == DB_OK && (int64_t)in->count < task->claimed)
-		while (retry_again(&retry, lost_uncharge(db, c, task, in)))
+		while (retry_again(&retry, lost_uncharge(db, task, in)))
 			;
 	return result;
 }
 
-enum db_result task_give_back(struct db *db, struct catalogue *c, const struct task *task)
+enum db_result task_give_back(struct db *db, const struct task *task)
 {
 	struct retry   retry = {.results = RETRY_LOCKS, .tries_max = RETRY_TRIES, .until_ms = clock_ms() + BACK_MS};
 	enum db_result result;
@@ -148,24 +149,24 @@ enum db_result task_give_back(struct db *db, struct catalogue *c, const struct t
 	do {
 		struct task_answer answer = {0};
 
-		result = task_return(db, c, task->task_id, &answer);
+		result = task_return(db, task->task_id, &answer);
 		task_answer_fini(&answer);
 	} while (retry_again(&retry, result));
 	return result;
 }
 
-enum db_result task_claim(struct db *db, struct catalogue *c, struct claimer *claimer, struct task *task, int64_t limit,
-                          int64_t lease_s, struct reservation ***orders, size_t *count)
+enum db_result task_claim(struct db *db, struct claimer *claimer, struct task *task, int64_t limit, int64_t lease_s,
+                          struct reservation ***orders, size_t *count)
 {
 	struct reservation_reader in = {0};
 	enum db_result            result;
 
 	assert(limit > 0 && limit <= CLAIM_MAX && lease_s > 0);
 	do {
-		result = claim_once(db, c, claimer, task, limit, lease_s, &in);
+		result = claim_once(db, claimer, task, limit, lease_s, &in);
 		if (result != DB_OK || task->task_id == 0 || in.count > 0)
 			break;
-		result = task_give_back(db, c, task); /* all were released, split or expired before they were read */
+		result = task_give_back(db, task); /* all were released, split or expired before they were read */
 		task->mark = result == DB_OK ? 0 : task->mark;
 	} while (result == DB_OK);
 	*orders = in.list;
@@ -174,11 +175,11 @@ enum db_result task_claim(struct db *db, struct catalogue *c, struct claimer *cl
 }
 
 /* Reads the orders as they are now, whichever task has them. */
-static enum db_result rows_now(struct db *db, struct catalogue *c, struct reservation **mine, size_t count,
-                               struct reservation_reader *in)
+static enum db_result rows_now(struct db *db, struct reservation **mine, size_t count, struct reservation_reader *in)
 {
-	struct values  rows = {0};
-	enum db_result result;
+	struct catalogue *c = past_catalogue(db);
+	struct values     rows = {0};
+	enum db_result    result;
 
 	for (size_t i = 0; i < count; i++)
 		values_row(&rows, V_TEXT(mine[i]->order_id));
@@ -232,12 +233,12 @@ static void take_up_rows(const struct task *task, struct reservation **mine, siz
 }
 
 /* Reads the orders again, and drops those that were changed since the first look. */
-static enum db_result look_again(struct db *db, struct catalogue *c, struct reservation **mine, size_t count,
+static enum db_result look_again(struct db *db, struct reservation **mine, size_t count,
                                  struct reservation_reader *first)
 {
 	struct reservation_reader now = {0};
 	struct order_index        by_id = order_index_rows(first);
-	enum db_result            result = rows_now(db, c, mine, count, &now);
+	enum db_result            result = rows_now(db, mine, count, &now);
 	size_t                    kept = 0;
 
 	for (size_t i = 0; i < now.count; i++) {
@@ -290,23 +291,23 @@ static enum db_result take_up(struct db *db, const struct task *task, int64_t le
 	return result == DB_OK && (verdict == TXN_MOVED || verdict == TXN_FENCED) ? DB_RETRY : result;
 }
 
-enum db_result task_take_up(struct db *db, struct catalogue *c, struct task *task, int64_t lease_s,
-                            struct reservation **mine, size_t count, struct reservation_reader *now)
+enum db_result task_take_up(struct db *db, struct task *task, int64_t lease_s, struct reservation **mine, size_t count,
+                            struct reservation_reader *now)
 {
 	struct retry   retry = {.results = 1 << DB_RETRY, .tries_max = RETRY_TRIES};
 	uint64_t       of = task->task_id;
-	enum db_result result = rows_now(db, c, mine, count, now);
+	enum db_result result = rows_now(db, mine, count, now);
 
 	if (task->mark == 0)
 		task->mark = random_number();
 	while (result == DB_OK && retry_again(&retry, result = take_up(db, task, lease_s, mine, count, now)))
-		result = look_again(db, c, mine, count, now);
+		result = look_again(db, mine, count, now);
 	reservations_free(now->list, now->count);
 	*now = (struct reservation_reader){0};
 	if (result == DB_OK || result == DB_DUPLICATE)
 		result = claim_look(db, task); /* task_id 0: nothing was left for it */
 	if (result == DB_OK)
-		result = rows_now(db, c, mine, count, now);
+		result = rows_now(db, mine, count, now);
 	if (result != DB_OK)
 		task->task_id = of; /* the caller asks for this task again */
 	return result;

@@ -11,6 +11,7 @@
 #include "engine/base/memory.h"
 #include "engine/db/retry.h"
 #include "engine/log/event.h"
+#include "engine/past.h"
 #include "engine/write/on_hold.h"
 #include "engine/promise/noted.h"
 #include "engine/promise/shares.h"
@@ -395,8 +396,8 @@ static struct retry conflicts(void)
 	return (struct retry){.results = RETRY_LOCKS, .tries_max = RETRY_TRIES, .until_ms = clock_ms() + REPORT_MS};
 }
 
-static enum db_result complete_named(struct db *db, struct catalogue *c, uint64_t task_id, const struct report *orders,
-                                     size_t count, bool puts_off, struct task_answer *a)
+static enum db_result complete_named(struct db *db, uint64_t task_id, const struct report *orders, size_t count,
+                                     bool puts_off, struct task_answer *a)
 {
 	struct reservation_reader open;
 	enum db_result            result;
@@ -405,7 +406,7 @@ static enum db_result complete_named(struct db *db, struct catalogue *c, uint64_
 
 	*a = (struct task_answer){.by = a->by};
 	do {
-		result = task_prepare(db, c, task_id, orders, count, a, &open);
+		result = task_prepare(db, task_id, orders, count, a, &open);
 		if (result == DB_OK && a->task.state == TASK_OPEN) {
 			result = open.count > 0 ? list_complete(&parts, open.list, open.count)
 			                        : nothing_write(db, &a->task);
@@ -423,14 +424,14 @@ static enum db_result complete_named(struct db *db, struct catalogue *c, uint64_
 	return result;
 }
 
-enum db_result task_complete(struct db *db, struct catalogue *c, uint64_t task_id, const struct report *orders,
-                             size_t count, struct task_answer *a)
+enum db_result task_complete(struct db *db, uint64_t task_id, const struct report *orders, size_t count,
+                             struct task_answer *a)
 {
-	return complete_named(db, c, task_id, orders, count, false, a);
+	return complete_named(db, task_id, orders, count, false, a);
 }
 
-enum db_result task_complete_claimed(struct db *db, struct catalogue *c, const struct task *task,
-                                     struct reservation **orders, size_t count, struct task_answer *a)
+enum db_result task_complete_claimed(struct db *db, const struct task *task, struct reservation **orders, size_t count,
+                                     struct task_answer *a)
 {
 	struct parts   parts = {.db = db, .task = task, .a = a, .puts_off = true};
 	struct report *names;
@@ -452,7 +453,7 @@ enum db_result task_complete_claimed(struct db *db, struct catalogue *c, const s
 	                  sizeof(*names)); /* some orders were taken, or the outcome is unknown: read, then write */
 	for (size_t i = 0; i < count; i++)
 		strcpy(names[i].order_id, orders[i]->order_id);
-	result = complete_named(db, c, task->task_id, names, count, true, a);
+	result = complete_named(db, task->task_id, names, count, true, a);
 	a->refused += refused;
 	free(names);
 	return result;
@@ -474,9 +475,10 @@ static bool fail_is_repeated(const struct reservation *r, const struct report *r
 
 /* Counts orders that the task did not have. An order that failed before with this reason counts as it did then; any
  * other is lost. */
-static enum db_result fail_absent(struct db *db, struct catalogue *c, const struct reservation_reader *open,
-                                  const struct report *orders, size_t count, struct task_answer *a)
+static enum db_result fail_absent(struct db *db, const struct reservation_reader *open, const struct report *orders,
+                                  size_t count, struct task_answer *a)
 {
+	struct catalogue         *c = past_catalogue(db);
 	struct reservation_reader found = {.catalogue = c};
 	struct order_index        had = order_index_rows(open), is;
 	struct values             rows = {0};
@@ -502,8 +504,8 @@ static enum db_result fail_absent(struct db *db, struct catalogue *c, const stru
 	return result;
 }
 
-enum db_result task_fail(struct db *db, struct catalogue *c, uint64_t task_id, const struct report *orders,
-                         size_t count, unsigned attempts_max, struct task_answer *a)
+enum db_result task_fail(struct db *db, uint64_t task_id, const struct report *orders, size_t count,
+                         unsigned attempts_max, struct task_answer *a)
 {
 	struct reservation_reader open;
 	struct order_index        reports = order_index_list(orders, count, sizeof(*orders));
@@ -512,13 +514,13 @@ enum db_result task_fail(struct db *db, struct catalogue *c, uint64_t task_id, c
 
 	*a = (struct task_answer){.by = a->by};
 	do {
-		result = task_prepare(db, c, task_id, orders, count, a, &open);
+		result = task_prepare(db, task_id, orders, count, a, &open);
 		if (result == DB_OK && a->task.state == TASK_OPEN)
 			result = open.count > 0 ? fail_write(db, &open, &reports, NULL, attempts_max, a)
 			                        : nothing_write(db, &a->task);
 		a->lease_lost = task_is_lost(&a->task) || a->task.state == TASK_RETURNED;
 		if (result == DB_OK && a->task.task_id && !a->lease_lost)
-			result = fail_absent(db, c, &open, orders, count, a);
+			result = fail_absent(db, &open, orders, count, a);
 		reservations_free(open.list, open.count);
 	} while (retry_again(&retry, result));
 	order_index_fini(&reports);
@@ -542,8 +544,8 @@ static enum db_result release_write(struct db *db, const struct reservation_read
 	return result;
 }
 
-enum db_result task_release(struct db *db, struct catalogue *c, const struct task *task, const char *error,
-                            unsigned attempts_max, struct task_answer *a)
+enum db_result task_release(struct db *db, const struct task *task, const char *error, unsigned attempts_max,
+                            struct task_answer *a)
 {
 	struct reservation_reader open;
 	enum db_result            result;
@@ -553,7 +555,7 @@ enum db_result task_release(struct db *db, struct catalogue *c, const struct tas
 	*a = (struct task_answer){.task = *task};
 	a->task.state = TASK_REAPED;
 	do {
-		result = task_rows(db, c, task->task_id, task_kind_from(task->kind), &open);
+		result = task_rows(db, task->task_id, task_kind_from(task->kind), &open);
 		if (result == DB_OK)
 			result = release_write(db, &open, &report, attempts_max, a);
 		reservations_free(open.list, open.count);

@@ -18,19 +18,19 @@ enum { ATTEMPTS_MAX = 8 }; /* attempts of an order, unless the caller names anot
  * refused expiry is tried again after a pause; both count as lost. If other transactions keep rows locked, the result
  * is DB_LOCKED, after the other orders are completed. A hold that is not past its time, because a clock that was ahead
  * claimed it, is lost, too: it goes back in the same transaction, and its attempt is not charged. */
-enum db_result task_complete(struct db *db, struct catalogue *c, uint64_t task_id, const struct report *orders,
-                             size_t count, struct task_answer *answer) MUST_CHECK;
+enum db_result task_complete(struct db *db, uint64_t task_id, const struct report *orders, size_t count,
+                             struct task_answer *answer) MUST_CHECK;
 /* Completes all orders of a worker that has the rows of its claim at hand, without reading them again. Locked orders go
  * back for some seconds: no program has worked on them, so nothing can be done twice. */
-enum db_result task_complete_claimed(struct db *db, struct catalogue *c, const struct task *task,
-                                     struct reservation **orders, size_t count, struct task_answer *answer) MUST_CHECK;
+enum db_result task_complete_claimed(struct db *db, const struct task *task, struct reservation **orders, size_t count,
+                                     struct task_answer *answer) MUST_CHECK;
 /* Each order goes back after a pause that doubles with its attempts. It is buried when the report says so, or after
  * attempts_max attempts; a hold that fails to expire is never buried. An order that failed before with the same reason
  * counts as it did then. Other orders that the task does not have any more are lost. */
-enum db_result task_fail(struct db *db, struct catalogue *c, uint64_t task_id, const struct report *orders,
-                         size_t count, unsigned attempts_max, struct task_answer *answer) MUST_CHECK;
+enum db_result task_fail(struct db *db, uint64_t task_id, const struct report *orders, size_t count,
+                         unsigned attempts_max, struct task_answer *answer) MUST_CHECK;
 /* Gives back the orders that a closed task still has, as after a failure. For the reaper. */
-enum db_result task_release(struct db *db, struct catalogue *c, const struct task *task, const char *error,
-                            unsigned attempts_max, struct task_answer *answer) MUST_CHECK;
+enum db_result task_release(struct db *db, const struct task *task, const char *error, unsigned attempts_max,
+                            struct task_answer *answer) MUST_CHECK;
 
 #endif

@@ -6,6 +6,7 @@
 #include "engine/db/retry.h"
 #include "engine/db/txn.h"
 #include "engine/log/event.h"
+#include "engine/past.h"
 #include "engine/promise/noted.h"
 #include "engine/promise/waiting.h"
 
@@ -117,11 +118,12 @@ static enum db_result kick(struct db *db, const struct reservation_reader *in, u
 }
 
 /* Reads the reservations and kicks them; again after a conflict. */
-static enum db_result kick_tries(struct db *db, struct catalogue *c, enum statement find, const struct values *list,
-                                 uint32_t by, struct reservation_reader *in, int64_t *kicked, bool *large)
+static enum db_result kick_tries(struct db *db, enum statement find, const struct values *list, uint32_t by,
+                                 struct reservation_reader *in, int64_t *kicked, bool *large)
 {
-	struct retry   retry = {.results = RETRY_CONFLICTS, .tries_max = RETRY_TRIES};
-	enum db_result result;
+	struct catalogue *c = past_catalogue(db);
+	struct retry      retry = {.results = RETRY_CONFLICTS, .tries_max = RETRY_TRIES};
+	enum db_result    result;
 
 	*large = false;
 	do {
@@ -134,12 +136,12 @@ static enum db_result kick_tries(struct db *db, struct catalogue *c, enum statem
 	return result;
 }
 
-enum db_result kick_list(struct db *db, struct catalogue *c, enum statement find, const struct values *list,
-                         uint32_t by, struct reservation_reader *in, int64_t *kicked)
+enum db_result kick_list(struct db *db, enum statement find, const struct values *list, uint32_t by,
+                         struct reservation_reader *in, int64_t *kicked)
 {
 	bool large;
 
-	return kick_tries(db, c, find, list, by, in, kicked, &large);
+	return kick_tries(db, find, list, by, in, kicked, &large);
 }
 
 /* A walk: the ids of the orders with the error, and the last place of all. */
@@ -165,14 +167,14 @@ static void walk_read(void *arg, const struct db_row *row)
 }
 
 /* Orders of many lines may be too large for one transaction: then half of them are left to the next call. */
-static enum db_result walked_kick(struct db *db, struct catalogue *c, struct kick_walk *k, struct walked *w)
+static enum db_result walked_kick(struct db *db, struct kick_walk *k, struct walked *w)
 {
 	struct reservation_reader in = {0};
 	enum db_result            result = DB_OK;
 	bool                      large = false;
 
 	while (w->ids.rows > 0) {
-		result = kick_tries(db, c, RESERVATION_BY_ID, &w->ids, k->by, &in, &k->kicked, &large);
+		result = kick_tries(db, RESERVATION_BY_ID, &w->ids, k->by, &in, &k->kicked, &large);
 		if (!large || w->ids.rows == 1)
 			break;
 		w->ids.rows = w->ids.count = w->ids.rows / 2;
@@ -183,7 +185,7 @@ static enum db_result walked_kick(struct db *db, struct catalogue *c, struct kic
 	return result;
 }
 
-enum db_result kick_walk(struct db *db, struct catalogue *c, struct kick_walk *k)
+enum db_result kick_walk(struct db *db, struct kick_walk *k)
 {
 	struct walked  w = {.last = k->after};
 	enum db_result result;
@@ -198,7 +200,7 @@ enum db_result kick_walk(struct db *db, struct catalogue *c, struct kick_walk *k
 	                walk_read, &w);
 	k->more = w.orders == BURIED_WALK;
 	if (result == DB_OK)
-		result = walked_kick(db, c, k, &w);
+		result = walked_kick(db, k, &w);
 	if (result == DB_OK)
 		k->after = w.last;
 	values_fini(&w.ids);

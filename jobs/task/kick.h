@@ -27,8 +27,8 @@ enum db_result buried_read(struct db *db, struct buried_page *p) MUST_CHECK;
 
 /* Kicks the buried ones of the orders that `find` finds by `list`, in one transaction; an order that was kicked
  * meanwhile is skipped. The reader is the caller's. by: the key that asks; 0: none. */
-enum db_result kick_list(struct db *db, struct catalogue *c, enum statement find, const struct values *list,
-                         uint32_t by, struct reservation_reader *in, int64_t *kicked) MUST_CHECK;
+enum db_result kick_list(struct db *db, enum statement find, const struct values *list, uint32_t by,
+                         struct reservation_reader *in, int64_t *kicked) MUST_CHECK;
 
 struct kick_walk {
 	const char         *error;   /* orders with this last error; NULL: orders with any error, .. */
@@ -39,6 +39,6 @@ struct kick_walk {
 	bool                more; /* the walk has not come to the end */
 };
 /* Looks at BURIED_WALK buried orders at most, and kicks those with the error in one transaction. */
-enum db_result kick_walk(struct db *db, struct catalogue *c, struct kick_walk *k) MUST_CHECK;
+enum db_result kick_walk(struct db *db, struct kick_walk *k) MUST_CHECK;
 
 #endif

@@ -8,6 +8,7 @@
 #include "engine/base/memory.h"
 #include "engine/db/db.h"
 #include "engine/op.h"
+#include "engine/past.h"
 #include "jobs/task/complete.h"
 
 #include <stdio.h>
@@ -49,7 +50,7 @@ static enum db_result orders_free(struct reap *r, const struct task *task, int64
 	enum db_result     result;
 
 	snprintf(error, sizeof(error), LEASE_RAN_OUT, task->worker);
-	result = task_release(r->db, r->catalogue, task, error, r->reaper->attempts_max, &a);
+	result = task_release(r->db, task, error, r->reaper->attempts_max, &a);
 	*freed = a.retried + a.buried;
 	task_answer_fini(&a);
 	return result;
@@ -58,7 +59,7 @@ static enum db_result orders_free(struct reap *r, const struct task *task, int64
 static enum db_result orders_count(struct reap *r, const struct task *task, int64_t *count)
 {
 	struct reservation_reader in;
-	enum db_result result = task_rows(r->db, r->catalogue, task->task_id, task_kind_from(task->kind), &in);
+	enum db_result            result = task_rows(r->db, task->task_id, task_kind_from(task->kind), &in);
 
 	*count = (int64_t)in.count;
 	reservations_free(in.list, in.count);
@@ -211,12 +212,13 @@ static enum db_result ahead_bring_back(struct reap *r)
 	return result;
 }
 
-enum db_result task_reap(struct db *db, struct catalogue *c, struct reaper *reaper,
+enum db_result task_reap(struct db *db, struct reaper                                           *reaper,
                          void (*each)(void *arg, const struct task *task, int64_t orders), void *arg)
 {
-	struct reap    r = {db, c, reaper, each, arg};
-	enum db_result result = reaper_look(&r);
-	bool           looked = result == DB_OK;
+	struct catalogue *c = past_catalogue(db);
+	struct reap       r = {db, c, reaper, each, arg};
+	enum db_result    result = reaper_look(&r);
+	bool              looked = result == DB_OK;
 
 	if (result == DB_OK && !reaper->dry)
 		result = ahead_bring_back(&r);

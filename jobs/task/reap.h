@@ -25,7 +25,7 @@ struct reaper {
  * its pause, or if the database's clock jumped ahead since, the reaper first gives the leases that ran out in between
  * half a minute more. Then it corrects times that were given by a clock that was ahead. Only after that it frees
  * orders. */
-enum db_result task_reap(struct db *db, struct catalogue *c, struct reaper *reaper,
+enum db_result task_reap(struct db *db, struct reaper                                           *reaper,
                          void (*each)(void *arg, const struct task *task, int64_t orders), void *arg) MUST_CHECK;
 
 #endif

@@ -3,6 +3,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "engine/db/txn.h"
+#include "engine/past.h"
 #include "jobs/task/order_index.h"
 
 #include <stdlib.h>
@@ -118,9 +119,9 @@ enum db_result task_list(struct db *db, uint64_t low, struct task *list, size_t 
 	                 count);
 }
 
-enum db_result task_rows(struct db *db, struct catalogue *c, uint64_t task_id, enum reservation_state state,
-                         struct reservation_reader *in)
+enum db_result task_rows(struct db *db, uint64_t task_id, enum reservation_state state, struct reservation_reader *in)
 {
+	struct catalogue *c = past_catalogue(db);
 	*in = (struct reservation_reader){.catalogue = c};
 	return reservations_ask(db, TASK_ROWS, &(struct fill){.task = (int64_t)task_id, .state = state}, in);
 }
@@ -169,10 +170,10 @@ static void lost_read(void *arg, const struct db_row *row)
 
 /* Finds lost orders: those that were released while the task had them keep its number; those that were split are in
  * task_lost. */
-static enum db_result lost_find(struct db *db, struct catalogue *c, struct task_answer *a)
+static enum db_result lost_find(struct db *db, struct task_answer *a)
 {
 	struct reservation_reader released;
-	enum db_result            result = task_rows(db, c, a->task.task_id, RELEASED, &released);
+	enum db_result            result = task_rows(db, a->task.task_id, RELEASED, &released);
 
 	for (size_t i = 0; result == DB_OK && i < released.count; i++)
 		task_lost_add(a, released.list[i]->order_id);
@@ -182,8 +183,8 @@ static enum db_result lost_find(struct db *db, struct catalogue *c, struct task_
 	               : result;
 }
 
-enum db_result task_prepare(struct db *db, struct catalogue *c, uint64_t task_id, const struct report *orders,
-                            size_t count, struct task_answer *a, struct reservation_reader *open)
+enum db_result task_prepare(struct db *db, uint64_t task_id, const struct report *orders, size_t count,
+                            struct task_answer *a, struct reservation_reader *open)
 {
 	struct reservation_reader done = {0};
 	struct order_index        named;
@@ -196,9 +197,9 @@ enum db_result task_prepare(struct db *db, struct catalogue *c, uint64_t task_id
 		return result;
 	/* The order of the reads matters: an order completed between the two is found in both, and the write is tried
 	 * again. */
-	result = task_rows(db, c, task_id, task_kind_from(a->task.kind), open);
+	result = task_rows(db, task_id, task_kind_from(a->task.kind), open);
 	if (result == DB_OK)
-		result = task_rows(db, c, task_id, a->task.kind == TASK_SETTLE ? SETTLED : EXPIRED, &done);
+		result = task_rows(db, task_id, a->task.kind == TASK_SETTLE ? SETTLED : EXPIRED, &done);
 	named = order_index_list(orders, count, sizeof(*orders));
 	rows_keep(&done, &named);
 	rows_keep(open, &named);
@@ -208,19 +209,19 @@ enum db_result task_prepare(struct db *db, struct catalogue *c, uint64_t task_id
 	if (result == DB_OK && !a->lease_lost)
 		lost_count(orders, count, open, &done, a);
 	if (result == DB_OK && !a->lease_lost && count == 0)
-		result = lost_find(db, c, a);
+		result = lost_find(db, a);
 	reservations_free(done.list, done.count);
 	return result;
 }
 
 /* ---- writing */
 
-enum db_result task_return(struct db *db, struct catalogue *c, uint64_t task_id, struct task_answer *a)
+enum db_result task_return(struct db *db, uint64_t task_id, struct task_answer *a)
 {
 	struct reservation_reader open = {0};
 	struct values             rows = {0};
 	struct txn                t = {0};
-	enum db_result            result = task_prepare(db, c, task_id, NULL, 0, a, &open);
+	enum db_result            result = task_prepare(db, task_id, NULL, 0, a, &open);
 	const struct fill fill = {.rows = &rows, .task = (int64_t)task_id, .state = task_kind_from(a->task.kind)};
 
 	a->lease_lost = task_is_lost(&a->task);

@@ -83,14 +83,14 @@ enum db_result task_page(struct db *db, enum statement name, const struct fill *
 /* Up to `max` tasks below `low`, newest first. */
 enum db_result task_list(struct db *db, uint64_t low, struct task *list, size_t max, size_t *count) MUST_CHECK;
 /* The orders of the task in `state`, sorted by id: the order in which rows are locked. */
-enum db_result task_rows(struct db *db, struct catalogue *c, uint64_t task_id, enum reservation_state state,
+enum db_result task_rows(struct db *db, uint64_t task_id, enum reservation_state state,
                          struct reservation_reader *in) MUST_CHECK;
 /* Reads the task and those of its orders that are named (all with count 0); counts the orders that were completed
  * before, and the lost ones. */
-enum db_result task_prepare(struct db *db, struct catalogue *c, uint64_t task_id, const struct report *orders,
-                            size_t count, struct task_answer *a, struct reservation_reader *open) MUST_CHECK;
+enum db_result task_prepare(struct db *db, uint64_t task_id, const struct report *orders, size_t count,
+                            struct task_answer *a, struct reservation_reader *open) MUST_CHECK;
 
-enum db_result task_return(struct db *db, struct catalogue *c, uint64_t task_id, struct task_answer *answer) MUST_CHECK;
+enum db_result task_return(struct db *db, uint64_t task_id, struct task_answer *answer) MUST_CHECK;
 /* Renews the lease to lease_s from now on. answer->task has the new lease. */
 enum db_result task_heartbeat(struct db *db, uint64_t task_id, int64_t lease_s, struct task_answer *answer) MUST_CHECK;
 

@@ -32,8 +32,8 @@ struct arrival {
 };
 
 struct arrivals {
-	struct catalogue *catalogue;
-	const char       *chore; /* for the log; NULL: a call, which leaves failures to the chore */
+	struct catalogue *catalogue; /* of the connection that reads */
+	const char       *chore;     /* for the log; NULL: a call, which leaves failures to the chore */
 	struct arrival    list[STEP_ARRIVALS];
 	size_t            count, passed; /* passed: this many of the oldest open ones are skipped */
 	struct deferred   deferred;
@@ -148,7 +148,7 @@ static size_t group_count(const struct arrivals *all, size_t first)
 	return end - first;
 }
 
-static enum db_result group_serve(struct db *db, struct catalogue *c, struct arrival *list, size_t count, bool *moved)
+static enum db_result group_serve(struct db *db, struct arrival *list, size_t count, bool *moved)
 {
 	struct handout *h = mem_alloc(count * sizeof(*h));
 	size_t          served = 0;
@@ -160,7 +160,7 @@ static enum db_result group_serve(struct db *db, struct catalogue *c, struct arr
 		                        .to_id = list[i].to_id,
 		                        .units = list[i].left,
 		                        .orders_max = GROUP_FRONT};
-	result = handouts_read(db, c, h, count);
+	result = handouts_read(db, h, count);
 	for (size_t i = 0; i < count; i++)
 		served += h[i].count;
 	if (result == DB_OK && served > 0) {
@@ -189,7 +189,7 @@ static enum db_result serve_together(struct db *db, struct arrivals *all, int64_
 			break;
 		count = group_count(all, i);
 		if (count > 1 && !is_left_out(all, &all->list[i]))
-			result = group_serve(db, all->catalogue, &all->list[i], count, moved);
+			result = group_serve(db, &all->list[i], count, moved);
 		conflict |= result == DB_RETRY;
 		if (result != DB_OK && result != DB_RETRY)
 			all->apart_ms = clock_ms() + APART_MS;
@@ -250,8 +250,9 @@ static void rest_take(struct txn *t, const struct rest *rest, const struct arriv
 }
 
 /* No order waits: all units that are left go on sale, in the slots of the same numbers. */
-static enum db_result rest_sell(struct db *db, struct catalogue *c, struct arrival *a)
+static enum db_result rest_sell(struct db *db, struct arrival *a)
 {
+	struct catalogue *c = past_catalogue(db);
 	const struct fill fill = fill_of(a, a->left, 0);
 	struct rest       rest = {.left = a->left};
 	struct text       changes = {0};
@@ -284,7 +285,7 @@ static enum db_result rest_sell(struct db *db, struct catalogue *c, struct arriv
 /* ---- turns */
 
 /* One transaction, or two if there are expired holds. *moved: it has changed something. */
-static enum db_result step(struct db *db, struct catalogue *c, struct arrival *a, struct handout *h, bool *moved)
+static enum db_result step(struct db *db, struct arrival *a, struct handout *h, bool *moved)
 {
 	enum db_result result;
 
@@ -296,7 +297,7 @@ static enum db_result step(struct db *db, struct catalogue *c, struct arrival *a
 	                      .units = a->left,
 	                      .orders_max = h->orders_max,
 	                      .passes = h->passes};
-	result = handout_read(db, c, h);
+	result = handout_read(db, h);
 	if (result == DB_OK && h->lapsed_count > 0) {
 		result = handout_sweep(db, h);
 		*moved |= result == DB_OK;
@@ -306,7 +307,7 @@ static enum db_result step(struct db *db, struct catalogue *c, struct arrival *a
 		handout_done(h, result == DB_OK);
 		*moved |= result == DB_OK;
 	} else if (result == DB_OK && h->waiting == 0) {
-		result = rest_sell(db, c, a);
+		result = rest_sell(db, a);
 		*moved |= result == DB_OK;
 	}
 	handout_fini(h);
@@ -315,6 +316,7 @@ static enum db_result step(struct db *db, struct catalogue *c, struct arrival *a
 
 static enum db_result arrivals_look(struct db *db, struct arrivals *all, uint64_t movement_no)
 {
+	all->catalogue = past_catalogue(db);
 	all->count = 0;
 	return db_ask(db, ARRIVALS_OPEN,
 	              &(struct fill){.from_id = (int64_t)movement_no,
@@ -352,8 +354,8 @@ static enum db_result round_run(struct db *db, struct arrivals *all, struct hand
 		*tried = true;
 		result = deferred_begin(&all->deferred, db, &giving);
 		if (result == DB_OK)
-			result = step(db, all->catalogue, a, h, moved);
-		result = deferred_end(&all->deferred, db, all->catalogue, &giving, all->chore, result);
+			result = step(db, a, h, moved);
+		result = deferred_end(&all->deferred, db, &giving, all->chore, result);
 	}
 	return result;
 }
@@ -387,9 +389,9 @@ static enum db_result hand_out(struct db *db, struct arrivals *all, uint64_t mov
 	return result == DB_RETRY ? DB_OK : result;
 }
 
-enum db_result arrivals_run(struct db *db, struct catalogue *c, uint64_t movement_no, int64_t slice_ms, bool *more)
+enum db_result arrivals_run(struct db *db, uint64_t movement_no, int64_t slice_ms, bool *more)
 {
-	struct arrivals all = {.catalogue = c};
+	struct arrivals all = {0};
 	enum db_result  result = hand_out(db, &all, movement_no, slice_ms, more);
 
 	deferred_fini(&all.deferred);
@@ -398,11 +400,10 @@ enum db_result arrivals_run(struct db *db, struct catalogue *c, uint64_t movemen
 
 /* ---- the chore */
 
-struct arrivals *arrivals_new(struct catalogue *c)
+struct arrivals *arrivals_new(void)
 {
 	struct arrivals *all = mem_alloc(sizeof(*all));
 
-	all->catalogue = c;
 	all->chore = "arrivals";
 	return all;
 }

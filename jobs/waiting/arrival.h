@@ -8,12 +8,11 @@
 
 /* Hands out one movement, for slice_ms at most. *more: there is something left to try. Conflicts are tried again. An
  * arrival that fails otherwise is left to the chore, which logs the failure. */
-enum db_result arrivals_run(struct db *db, struct catalogue *c, uint64_t movement_no, int64_t slice_ms,
-                            bool *more) MUST_CHECK;
+enum db_result arrivals_run(struct db *db, uint64_t movement_no, int64_t slice_ms, bool *more) MUST_CHECK;
 
 /* The chore of every service: all movements that no other writer hands out just now. */
 struct arrivals;
-struct arrivals *arrivals_new(struct catalogue *c);
+struct arrivals *arrivals_new(void);
 void             arrivals_free(struct arrivals *all);
 struct chore     arrival_chore(struct arrivals *all);
 

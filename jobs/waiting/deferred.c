@@ -3,6 +3,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
+#include "engine/past.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -73,8 +74,9 @@ static struct deferral *enter(struct deferred *d, const struct giving *g)
 	return &d->list[d->count++];
 }
 
-static void tell(struct deferral *at, struct db *db, struct catalogue *c, const char *chore)
+static void tell(struct deferral *at, struct db *db, const char *chore)
 {
+	struct catalogue *c = past_catalogue(db);
 	const struct sku *sku = catalogue_sku_by_id(c, at->giving.sku_id);
 
 	if (!at->told && chore)
@@ -86,8 +88,8 @@ static void tell(struct deferral *at, struct db *db, struct catalogue *c, const 
 	at->told = true;
 }
 
-enum db_result deferred_end(struct deferred *d, struct db *db, struct catalogue *c, const struct giving *g,
-                            const char *chore, enum db_result result)
+enum db_result deferred_end(struct deferred *d, struct db *db, const struct giving *g, const char *chore,
+                            enum db_result result)
 {
 	struct deferral *at = find(d, g);
 	bool             waits_again = at && at->locked;
@@ -107,7 +109,7 @@ enum db_result deferred_end(struct deferred *d, struct db *db, struct catalogue 
 		                                : at->conflicts >= CONFLICTS ? CONFLICT_MS
 		                                                             : 0);
 		if (at->conflicts == 0 || at->conflicts >= CONFLICTS)
-			tell(at, db, c, chore);
+			tell(at, db, chore);
 	}
 	return waits_again ? db_ask(db, LOCK_WAIT, &(struct fill){.wait_s = WAIT_S}, NULL, NULL) : DB_OK;
 }

@@ -29,7 +29,7 @@ bool deferred_is(const struct deferred *d, const struct giving *g);
 enum db_result deferred_begin(const struct deferred *d, struct db *db, const struct giving *g) MUST_CHECK;
 /* Call it after a try. DB_OK: the chore goes on; a failure is deferred, a conflict only after some tries. Any other
  * result: the connection is gone. `chore`: its name for the log; NULL: nothing is logged. */
-enum db_result deferred_end(struct deferred *d, struct db *db, struct catalogue *c, const struct giving *g,
-                            const char *chore, enum db_result result) MUST_CHECK;
+enum db_result deferred_end(struct deferred *d, struct db *db, const struct giving *g, const char *chore,
+                            enum db_result result) MUST_CHECK;
 
 #endif

@@ -175,16 +175,18 @@ static enum db_result front_find(struct db *db, struct handout *h, struct values
 }
 
 /* DB_ERROR: the location does not exist, so the data is damaged. */
-static enum db_result to_find(struct db *db, struct catalogue *c, struct handout *h)
+static enum db_result to_find(struct db *db, struct handout *h)
 {
-	enum db_result result = catalogue_location_by_id(c, h->to_id) ? DB_OK : past_locations(db, c);
+	struct catalogue *c = past_catalogue(db);
+	enum db_result    result = catalogue_location_by_id(c, h->to_id) ? DB_OK : past_locations(db);
 
 	h->to = catalogue_location_by_id(c, h->to_id);
 	return result == DB_OK && !h->to ? DB_ERROR : result;
 }
 
-enum db_result handouts_read(struct db *db, struct catalogue *c, struct handout *list, size_t count)
+enum db_result handouts_read(struct db *db, struct handout *list, size_t count)
 {
+	struct catalogue         *c = past_catalogue(db);
 	struct reservation_reader in = {.catalogue = c};
 	struct values             all = {0}, unlocked = {0};
 	enum db_result            result = DB_OK;
@@ -198,7 +200,7 @@ enum db_result handouts_read(struct db *db, struct catalogue *c, struct handout 
 	if (result == DB_OK && all.count > 0)
 		result = reservations_ask(db, RESERVATION_BY_ID, &(struct fill){.rows = &all}, &in);
 	for (size_t i = 0; result == DB_OK && i < count; i++)
-		result = to_find(db, c, &list[i]);
+		result = to_find(db, &list[i]);
 	if (result == DB_OK) {
 		bool *is_free = mem_alloc(in.count + 1);
 
@@ -214,9 +216,9 @@ enum db_result handouts_read(struct db *db, struct catalogue *c, struct handout 
 	return result;
 }
 
-enum db_result handout_read(struct db *db, struct catalogue *c, struct handout *h)
+enum db_result handout_read(struct db *db, struct handout *h)
 {
-	return handouts_read(db, c, h, 1);
+	return handouts_read(db, h, 1);
 }
 
 /* ---- writing */

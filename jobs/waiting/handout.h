@@ -44,10 +44,10 @@ struct handout {
 void handout_fini(struct handout *h);
 
 /* Reads the front of the queue, and decides. Frees the results of the call before. Locks nothing. */
-enum db_result handout_read(struct db *db, struct catalogue *c, struct handout *h) MUST_CHECK;
+enum db_result handout_read(struct db *db, struct handout *h) MUST_CHECK;
 /* Does the same for several skus, sorted by sku, which are written together. An order that waits for several of them is
  * read, written and told once. The list is freed as a whole (handout_fini of each). */
-enum db_result handouts_read(struct db *db, struct catalogue *c, struct handout *list, size_t count) MUST_CHECK;
+enum db_result handouts_read(struct db *db, struct handout *list, size_t count) MUST_CHECK;
 /* Steps of a transaction that has entered (txn_enter with stamp_min, logs): the orders, their lines, their positions in
  * the queue, and the slots. At least one of the list gives something. `from` says what becomes of the units at from_id:
  * they leave `reserved` for good (STOCK_SETTLE), or go to `available` (STOCK_GIVE_BACK). Appends an event for each

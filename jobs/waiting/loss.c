@@ -2,6 +2,7 @@
 #include "jobs/waiting/loss.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
+#include "engine/past.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -233,8 +234,9 @@ static void losers_list(struct loss_pick *p, size_t spare, struct values *ids)
 
 /* Reads the orders again. Those that have ended or were claimed since the walk count as missed: for example a
  * replacement has the units now, and the walk may have passed its position. */
-static enum db_result losers_read(struct db *db, struct catalogue *c, struct loss_pick *p, size_t spare)
+static enum db_result losers_read(struct db *db, struct loss_pick *p, size_t spare)
 {
+	struct catalogue         *c = past_catalogue(db);
 	struct reservation_reader in = {.catalogue = c};
 	struct values             ids = {0};
 	enum db_result            result = DB_OK;
@@ -264,7 +266,7 @@ static enum db_result losers_read(struct db *db, struct catalogue *c, struct los
 	return DB_OK;
 }
 
-enum db_result loss_pick_run(struct db *db, struct catalogue *c, struct loss_pick *p, int64_t slice_ms, bool *more)
+enum db_result loss_pick_run(struct db *db, struct loss_pick *p, int64_t slice_ms, bool *more)
 {
 	int64_t        until_ms = clock_ms() + slice_ms;
 	size_t         spare = SPARE_LEAST + SPARE / p->wants_count;
@@ -279,7 +281,7 @@ enum db_result loss_pick_run(struct db *db, struct catalogue *c, struct loss_pic
 		result = part_run(db, p, spare);
 	if (result != DB_OK || p->walk < LENGTH(walks))
 		return result;
-	result = losers_read(db, c, p, spare);
+	result = losers_read(db, p, spare);
 	*more = result != DB_OK;
 	return result;
 }

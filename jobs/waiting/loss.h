@@ -37,7 +37,6 @@ bool loss_pick_begin(struct loss_pick *p, const struct op *movement) MUST_CHECK;
 void loss_pick_give(struct loss_pick *p, struct op *movement);
 
 /* Goes on for about slice_ms. *more: the walk is not at its end. */
-enum db_result loss_pick_run(struct db *db, struct catalogue *c, struct loss_pick *p, int64_t slice_ms,
-                             bool *more) MUST_CHECK;
+enum db_result loss_pick_run(struct db *db, struct loss_pick *p, int64_t slice_ms, bool *more) MUST_CHECK;
 
 #endif

@@ -19,14 +19,13 @@
 enum { PAUSE_MS = 200, NEXT_MS = 20, REST_MS = 1000, TURN_MS = 200, PART = 5000, FOUND_MAX = 100, BLOCKED_US = 10000 };
 
 struct pull {
-	struct catalogue *catalogue;
-	struct values     queues;  /* (location, location of its queue) */
-	int64_t           version; /* of the queues; -1: they were not read */
-	int64_t           from_id; /* the sku that the walk has reached */
-	bool              left;    /* this walk has left units for which an order waits */
-	bool              blocked; /* this turn has met an order that is locked */
-	struct deferred   deferred;
-	struct handout    handout; /* for one sku after another; remembers how many orders go together */
+	struct values   queues;  /* (location, location of its queue) */
+	int64_t         version; /* of the queues; -1: they were not read */
+	int64_t         from_id; /* the sku that the walk has reached */
+	bool            left;    /* this walk has left units for which an order waits */
+	bool            blocked; /* this turn has met an order that is locked */
+	struct deferred deferred;
+	struct handout  handout; /* for one sku after another; remembers how many orders go together */
 };
 
 /* Units of one sku that lie at one location, and the location of its queue. */
@@ -107,12 +106,12 @@ static enum db_result front_read(struct pull *p, struct db *db)
 	enum db_result  result;
 
 	h->passes = false;
-	result = handout_read(db, p->catalogue, h);
+	result = handout_read(db, h);
 	if (result == DB_OK && h->waiting > 0 && h->count + h->lapsed_count == 0) {
 		if (!p->blocked)
 			usleep(BLOCKED_US);
 		p->blocked = h->passes = true;
-		result = handout_read(db, p->catalogue, h);
+		result = handout_read(db, h);
 	}
 	return result;
 }
@@ -164,7 +163,7 @@ static enum db_result one_serve(struct pull *p, struct db *db, const struct foun
 			break;
 	}
 	p->left |= more || result == DB_RETRY;
-	return deferred_end(&p->deferred, db, p->catalogue, &giving, CHORE, result);
+	return deferred_end(&p->deferred, db, &giving, CHORE, result);
 }
 
 /* Serves the skus that were found. The writer has entered before it relies on a kind of a location. *from_id: the last
@@ -222,11 +221,10 @@ static void pull_leave(void *arg, struct db *db)
 	(void)db;
 }
 
-struct pull *pull_new(struct catalogue *c)
+struct pull *pull_new(void)
 {
 	struct pull *p = mem_alloc(sizeof(*p));
 
-	p->catalogue = c;
 	p->version = -1;
 	return p;
 }

@@ -7,7 +7,7 @@
 #include "jobs/background.h"
 
 struct pull;
-struct pull *pull_new(struct catalogue *c);
+struct pull *pull_new(void);
 void         pull_free(struct pull *p);
 struct chore pull_chore(struct pull *p);
 

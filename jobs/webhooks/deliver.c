@@ -7,6 +7,7 @@
 #include "engine/base/memory.h"
 #include "engine/db/db.h"
 #include "engine/log/feed.h"
+#include "engine/past.h"
 #include "engine/read/census.h"
 #include "jobs/pause.h"
 #include "jobs/webhooks/hook.h"
@@ -534,7 +535,7 @@ int deliver_run(struct db *db, const struct work *work)
 	struct deliverer d = {.work = work,
 	                      .db = db,
 	                      .sender = sender_new(&work->webhooks->sender),
-	                      .feed = feed_new(work->catalogue),
+	                      .feed = feed_new(past_catalogue(db)),
 	                      .task_id = random_number(),
 	                      .claims_max = CLAIMS,
 	                      .since_ms = clock_ms()};

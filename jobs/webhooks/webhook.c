@@ -6,6 +6,7 @@
 #include "engine/base/memory.h"
 #include "engine/db/db.h"
 #include "engine/log/feed.h"
+#include "engine/past.h"
 
 #include <openssl/crypto.h>
 #include <stdio.h>
@@ -171,9 +172,9 @@ enum db_result webhook_attempts(struct db *db, const char *webhook_id, struct we
 /* ---- places in the feed */
 
 /* The cursor of a place (feed_read), owned by the caller; NULL: *outcome says why there is none. */
-static enum db_result place_find(struct db *db, struct catalogue *c, const char *after, char **place,
-                                 enum outcome *outcome)
+static enum db_result place_find(struct db *db, const char *after, char **place, enum outcome *outcome)
 {
+	struct catalogue   *c = past_catalogue(db);
 	struct event_filter all = {.all = true};
 	struct feed_page    page = {0};
 	struct feed        *feed = feed_new(c);
@@ -223,8 +224,8 @@ static enum db_result webhook_insert(struct db *db, const struct vault *v, const
 	return result;
 }
 
-enum db_result webhook_make(struct db *db, struct catalogue *c, const struct vault *v, const struct webhook *asked,
-                            const char *secret, struct webhook *out, enum outcome *outcome)
+enum db_result webhook_make(struct db *db, const struct vault *v, const struct webhook *asked, const char *secret,
+                            struct webhook *out, enum outcome *outcome)
 {
 	char          *place = NULL;
 	enum db_result result = webhook_find(db, asked->webhook_id, out, outcome);
@@ -235,7 +236,7 @@ enum db_result webhook_make(struct db *db, struct catalogue *c, const struct vau
 		*outcome = twin_outcome(v, out, asked, secret);
 		return DB_OK;
 	}
-	result = place_find(db, c, asked->from_oldest ? NULL : "now", &place, outcome);
+	result = place_find(db, asked->from_oldest ? NULL : "now", &place, outcome);
 	if (result == DB_OK && place)
 		result = webhook_insert(db, v, asked, secret, place);
 	if (result == DB_OK && place)
@@ -259,28 +260,28 @@ enum db_result webhook_delete(struct db *db, const char *webhook_id)
 /* ---- enabling, a new secret */
 
 /* Finds the place from which the webhook goes on. *place NULL: its old place, or *outcome says why there is none. */
-static enum db_result place_choose(struct db *db, struct catalogue *c, const struct webhook *w, const char *from,
-                                   char **place, enum outcome *outcome)
+static enum db_result place_choose(struct db *db, const struct webhook *w, const char *from, char **place,
+                                   enum outcome *outcome)
 {
-	enum db_result result = place_find(db, c, from ? from : w->place, place, outcome);
+	enum db_result result = place_find(db, from ? from : w->place, place, outcome);
 
 	if (result != DB_OK || from)
 		return result;
 	if (*outcome == CURSOR_EXPIRED || *outcome == BAD_CURSOR)
-		return place_find(db, c, NULL, place, outcome);
+		return place_find(db, NULL, place, outcome);
 	free(*place);
 	*place = NULL;
 	return DB_OK;
 }
 
-enum db_result webhook_enable(struct db *db, struct catalogue *c, const char *webhook_id, const char *from, bool skip,
-                              struct webhook *out, enum outcome *outcome)
+enum db_result webhook_enable(struct db *db, const char *webhook_id, const char *from, bool skip, struct webhook *out,
+                              enum outcome *outcome)
 {
 	char          *place = NULL;
 	enum db_result result = webhook_find(db, webhook_id, out, outcome);
 
 	if (result == DB_OK && *outcome == OUTCOME_OK)
-		result = place_choose(db, c, out, from, &place, outcome);
+		result = place_choose(db, out, from, &place, outcome);
 	if (result == DB_OK && *outcome == OUTCOME_OK)
 		result = db_ask(db, WEBHOOK_ENABLE,
 		                &(struct fill){.webhook = webhook_id,

@@ -60,8 +60,8 @@ void webhook_read(void *webhooks, const struct db_row *row);
 
 /* Uses id, url, types, from_oldest and parallel of `asked`. *outcome: OUTCOME_OK (made with `secret`),
  * OUTCOME_REPLAYED, WEBHOOK_ID_REUSED or EVENTS_OFF. `out` has the row after the first two. */
-enum db_result webhook_make(struct db *db, struct catalogue *c, const struct vault *v, const struct webhook *asked,
-                            const char *secret, struct webhook *out, enum outcome *outcome) MUST_CHECK;
+enum db_result webhook_make(struct db *db, const struct vault *v, const struct webhook *asked, const char *secret,
+                            struct webhook *out, enum outcome *outcome) MUST_CHECK;
 /* *outcome: OUTCOME_OK or NO_WEBHOOK. */
 enum db_result webhook_find(struct db *db, const char *webhook_id, struct webhook *out,
                             enum outcome *outcome) MUST_CHECK;
@@ -83,8 +83,8 @@ enum db_result webhook_delete(struct db *db, const char *webhook_id) MUST_CHECK;
 /* Makes the webhook active. It goes on from its old place, or from the oldest event that is kept. from: a time
  * (time_read) from which it goes on; NULL: none. skip: the event that failed is skipped. *outcome: OUTCOME_OK,
  * NO_WEBHOOK or EVENTS_OFF. */
-enum db_result webhook_enable(struct db *db, struct catalogue *c, const char *webhook_id, const char *from, bool skip,
-                              struct webhook *out, enum outcome *outcome) MUST_CHECK;
+enum db_result webhook_enable(struct db *db, const char *webhook_id, const char *from, bool skip, struct webhook *out,
+                              enum outcome *outcome) MUST_CHECK;
 /* From now on `secret` signs; the earlier ones sign beside it, each for a day. *outcome: OUTCOME_OK or NO_WEBHOOK. */
 enum db_result webhook_rotate(struct db *db, const struct vault *v, const char *webhook_id, const char *secret,
                               struct webhook *out, enum outcome *outcome) MUST_CHECK;

@@ -82,7 +82,7 @@ static enum db_result get(struct asker *a)
 	enum db_result result;
 
 	strcpy(two[1]->id, "R2");
-	result = list_found(a->db, a->c, two, 2);
+	result = list_found(a->db, two, 2);
 	op_told(a, two[0]);
 	op_told(a, two[1]);
 	return result;
@@ -91,7 +91,7 @@ static enum db_result get(struct asker *a)
 static enum db_result get_movement(struct asker *a)
 {
 	struct op     *op = op_of(OP_GET_MOVEMENT);
-	enum db_result result = list_movement(a->db, a->c, op);
+	enum db_result result = list_movement(a->db, op);
 
 	op_told(a, op);
 	return result;
@@ -100,7 +100,7 @@ static enum db_result get_movement(struct asker *a)
 static enum db_result get_customer(struct asker *a)
 {
 	struct op     *op = op_of(OP_GET_CUSTOMER);
-	enum db_result result = totals_of_customer(a->db, a->c, op);
+	enum db_result result = totals_of_customer(a->db, op);
 
 	op_told(a, op);
 	return result;
@@ -109,14 +109,13 @@ static enum db_result get_customer(struct asker *a)
 static enum db_result totals(struct asker *a)
 {
 	struct op     *op = op_of(OP_TOTALS);
-	enum db_result result = totals_answer(a->db, a->c, &op, 1);
+	enum db_result result = totals_answer(a->db, &op, 1);
 
 	op_told(a, op);
 	return result;
 }
 
-static enum db_result list_of(struct asker *a, enum op_kind kind,
-                              enum db_result (*list)(struct db *db, struct catalogue *c, struct op *op))
+static enum db_result list_of(struct asker *a, enum op_kind kind, enum db_result (*list)(struct db *db, struct op *op))
 {
 	struct op     *op = op_of(kind);
 	struct page   *page = &op->query->page;
@@ -133,7 +132,7 @@ static enum db_result list_of(struct asker *a, enum op_kind kind,
 	page->created_before = 1;
 	if (kind == OP_LIST_SKUS || (kind == OP_LIST_RESERVATIONS && how & 64))
 		op->lines_count = 0;
-	result = list(a->db, a->c, op);
+	result = list(a->db, op);
 	op_told(a, op);
 	return result;
 }
@@ -157,7 +156,7 @@ static enum db_result find(struct asker *a)
 	op_ids(op, 2);
 	op_ids_add(op, "R1", 2);
 	op_ids_add(op, "R2", 2);
-	result = list_by_ids(a->db, a->c, op);
+	result = list_by_ids(a->db, op);
 	op_told(a, op);
 	return result;
 }
@@ -168,7 +167,7 @@ static enum db_result stock(struct asker *a)
 
 	op->query->page.places[0] = "main";
 	op->query->page.places_count = how >> 3 & 1;
-	enum db_result result = totals_by_place(a->db, a->c, op);
+	enum db_result result = totals_by_place(a->db, op);
 
 	op_told(a, op);
 	return result;
@@ -204,7 +203,7 @@ static enum db_result keys(struct asker *a)
 	count->count = 2;
 	strcpy(count->keys[0].name, "w");
 	count->keys[1].limited = true;
-	result = key_count_run(a->db, a->c, count);
+	result = key_count_run(a->db, count);
 	free(count);
 	return result;
 }
@@ -212,10 +211,10 @@ static enum db_result keys(struct asker *a)
 static enum db_result limits(struct asker *a)
 {
 	struct sku_put put = {.sku = "A", .wish = how & 8 ? 7 : -1};
-	enum db_result result = sku_limits_read(a->db, a->c);
+	enum db_result result = sku_limits_read(a->db);
 
 	if (result == DB_OK)
-		result = sku_limits_put(a->db, a->c, &put);
+		result = sku_limits_put(a->db, &put);
 	sku_details_fini(&put.details);
 	return result;
 }
@@ -251,16 +250,16 @@ static enum db_result claim(struct asker *a)
 	struct reservation      **orders = NULL;
 	struct reservation_reader now = {.catalogue = a->c};
 	size_t                    count = 0;
-	enum db_result result = task_claim(a->db, a->c, &claimer, &task, 1 + (how >> 4 & 3), 30, &orders, &count);
+	enum db_result            result = task_claim(a->db, &claimer, &task, 1 + (how >> 4 & 3), 30, &orders, &count);
 
 	if (result == DB_OK && task.task_id) {
 		tasks_told(a, &task, orders, count);
 		if (how & 128)
-			result = task_complete_claimed(a->db, a->c, &task, orders, count, &said);
+			result = task_complete_claimed(a->db, &task, orders, count, &said);
 		else if (how & 64)
-			result = task_give_back(a->db, a->c, &task);
+			result = task_give_back(a->db, &task);
 		else
-			result = task_take_up(a->db, a->c, &task, 30, orders, count, &now);
+			result = task_take_up(a->db, &task, 30, orders, count, &now);
 	}
 	reservations_free(now.list, now.count);
 	reservations_free(orders, count);
@@ -276,16 +275,16 @@ static enum db_result task_ends(struct asker *a)
 
 	switch (how >> 3 & 7) {
 	case 0:
-		result = task_complete(a->db, a->c, 1, &one, 1, &said);
+		result = task_complete(a->db, 1, &one, 1, &said);
 		break;
 	case 1:
-		result = task_complete(a->db, a->c, 1, NULL, 0, &said);
+		result = task_complete(a->db, 1, NULL, 0, &said);
 		break;
 	case 2:
-		result = task_fail(a->db, a->c, 1, &one, 1, 8, &said);
+		result = task_fail(a->db, 1, &one, 1, 8, &said);
 		break;
 	case 3:
-		result = task_return(a->db, a->c, 1, &said);
+		result = task_return(a->db, 1, &said);
 		break;
 	default:
 		result = task_heartbeat(a->db, 1, 30, &said);
@@ -300,7 +299,7 @@ static enum db_result reap(struct asker *a)
 {
 	struct reaper reaper = {.pause_ms = 1000, .attempts_max = 8, .dry = how & 8};
 
-	return task_reap(a->db, a->c, &reaper, NULL, NULL);
+	return task_reap(a->db, &reaper, NULL, NULL);
 }
 
 static enum db_result buried(struct asker *a)
@@ -312,7 +311,7 @@ static enum db_result buried(struct asker *a)
 	for (size_t i = 0; i < page.count; i++)
 		json_put_time(&a->w, "oldest", page.groups[i].oldest_at);
 	buried_page_fini(&page);
-	return result == DB_OK ? kick_walk(a->db, a->c, &walk) : result;
+	return result == DB_OK ? kick_walk(a->db, &walk) : result;
 }
 
 static enum db_result jobs(struct asker *a)
@@ -341,7 +340,7 @@ static enum db_result locations(struct asker *a)
 	wish.waits = how & 16;
 	if (result == DB_OK)
 		result = location_find(a->db, "main", &row, &outcome);
-	return result == DB_OK ? location_put(a->db, a->c, "main", &wish, &row, &made, &outcome) : result;
+	return result == DB_OK ? location_put(a->db, "main", &wish, &row, &made, &outcome) : result;
 }
 
 static enum db_result queue_page(struct asker *a)
@@ -364,7 +363,7 @@ static enum db_result queue_page(struct asker *a)
 static enum db_result handout(struct asker *a)
 {
 	struct handout h = {.sku_id = 1, .from_id = 1, .to_id = 2, .units = 5, .orders_max = 16, .passes = how & 8};
-	enum db_result result = handout_read(a->db, a->c, &h);
+	enum db_result result = handout_read(a->db, &h);
 
 	if (result == DB_OK && h.lapsed_count > 0)
 		result = handout_sweep(a->db, &h);
@@ -380,7 +379,7 @@ static enum db_result loss(struct asker *a)
 
 	pick.wants[0] = (struct loss_want){.sku_id = 1, .location_id = 1, .needed = 5};
 	for (int i = 0; i < 4 && more && result == DB_OK; i++)
-		result = loss_pick_run(a->db, a->c, &pick, 10, &more);
+		result = loss_pick_run(a->db, &pick, 10, &more);
 	loss_pick_fini(&pick);
 	return result;
 }
@@ -402,9 +401,9 @@ static enum db_result turns(struct asker *a, struct chore chore)
 
 static enum db_result arrival(struct asker *a)
 {
-	struct arrivals *all = arrivals_new(a->c);
+	struct arrivals *all = arrivals_new();
 	bool             more;
-	enum db_result   result = how & 8 ? arrivals_run(a->db, a->c, 1, 10, &more) : turns(a, arrival_chore(all));
+	enum db_result   result = how & 8 ? arrivals_run(a->db, 1, 10, &more) : turns(a, arrival_chore(all));
 
 	arrivals_free(all);
 	return result;
@@ -412,7 +411,7 @@ static enum db_result arrival(struct asker *a)
 
 static enum db_result pull(struct asker *a)
 {
-	struct pull   *p = pull_new(a->c);
+	struct pull   *p = pull_new();
 	enum db_result result = turns(a, pull_chore(p));
 
 	pull_free(p);
@@ -537,9 +536,9 @@ static enum db_result webhooks(struct asker *a)
 		result = webhook_attempts(a->db, "w", &attempts, &outcome);
 	free(attempts.list);
 	if (result == DB_OK && how & 8)
-		result = webhook_make(a->db, a->c, &plain, &asked, secret, &out, &outcome);
+		result = webhook_make(a->db, &plain, &asked, secret, &out, &outcome);
 	else if (result == DB_OK && how & 16)
-		result = webhook_enable(a->db, a->c, "w", NULL, how & 32, &out, &outcome);
+		result = webhook_enable(a->db, "w", NULL, how & 32, &out, &outcome);
 	else if (result == DB_OK)
 		result = webhook_rotate(a->db, &plain, "w", secret, &out, &outcome);
 	webhook_fini(&out);
@@ -561,7 +560,7 @@ static enum db_result server(struct asker *a)
 
 static enum db_result past(struct asker *a)
 {
-	return past_locations(a->db, a->c);
+	return past_locations(a->db);
 }
 
 static enum db_result writer(struct asker *a)

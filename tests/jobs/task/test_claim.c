@@ -2,6 +2,7 @@
  * stay fast while another connection keeps a snapshot open. The tests use the statements as the program has them.
  * TEST_BACKLOG (100000) is how many orders wait where the locks of a claim are counted. */
 #include "engine/db/statement.h"
+#include "engine/past.h"
 #include "jobs/task/claim.h"
 #include "jobs/task/task.h"
 #include "schema/migrate.h"
@@ -423,7 +424,7 @@ static int64_t pages(void)
 }
 
 /* The pages that `n` claims of 50 orders read; each claim with a new memory (NULL), or all with one. */
-static int64_t claims_pages(struct catalogue *c, struct claimer *claimer, int n)
+static int64_t claims_pages(struct claimer *claimer, int n)
 {
 	int64_t before = pages();
 
@@ -433,7 +434,7 @@ static int64_t claims_pages(struct catalogue *c, struct claimer *claimer, int n)
 		struct reservation **orders;
 		size_t               count;
 
-		cr_assert_eq(task_claim(s.db, c, claimer ? claimer : &nothing, &task, 50, 30, &orders, &count), DB_OK,
+		cr_assert_eq(task_claim(s.db, claimer ? claimer : &nothing, &task, 50, 30, &orders, &count), DB_OK,
 		             "%s", db_error(s.db));
 		cr_assert_eq(count, 50);
 		reservations_free(orders, count);
@@ -454,12 +455,13 @@ Test(claim, is_not_slowed_down_by_a_snapshot)
 	server_start(&server, (const char *const[]){NULL});
 	server_use(&server);
 	fill_tables(WAITING);
+	past_watch(db_source(s.db), c);
 	dump = other_connection();
 	run(dump, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
 	run(dump, "START TRANSACTION WITH CONSISTENT SNAPSHOT");
-	claims_pages(c, &claimer, 340);
-	with = claims_pages(c, &claimer, 10);
-	without = claims_pages(c, NULL, 10);
+	claims_pages(&claimer, 340);
+	with = claims_pages(&claimer, 10);
+	without = claims_pages(NULL, 10);
 	cr_expect_lt(2 * with, without, "%lld pages, %lld when all is walked", (long long)with, (long long)without);
 	db_free(dump);
 	catalogue_free(c);

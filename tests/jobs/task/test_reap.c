@@ -1,6 +1,6 @@
 /* test_reap.c - the command reap: orders of workers that have died or gone silent are freed. */
 #include "engine/base/clock.h"
-#include "engine/catalogue.h"
+#include "engine/past.h"
 #include "jobs/task/reap.h"
 #include "tests/kit/proxy.h"
 #include "tests/lang/steps.h"
@@ -276,7 +276,7 @@ static void orders_add(void *arg, const struct task *task, int64_t orders)
 
 /* Claims an order, and returns how many orders a reaper frees that had its last pass an hour ago, if the lease ran out
  * in between. Since that pass the database's clock has gained gained_ms. */
-static int64_t freed_by_a_clock_that_gained(struct db *db, struct catalogue *c, int64_t gained_ms)
+static int64_t freed_by_a_clock_that_gained(struct db *db, int64_t gained_ms)
 {
 	enum { HOUR_MS = 3600000 };
 	struct reaper reaper = {.pause_ms = HOUR_MS, .attempts_max = 8};
@@ -287,7 +287,7 @@ static int64_t freed_by_a_clock_that_gained(struct db *db, struct catalogue *c, 
 	reaper.looked_ms = reaper.ended_ms = clock_ms() - HOUR_MS;
 	reaper.looked_at = trap_number("SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000") -
 	                   HOUR_MS - gained_ms;
-	cr_assert_eq(task_reap(db, c, &reaper, orders_add, &freed), DB_OK);
+	cr_assert_eq(task_reap(db, &reaper, orders_add, &freed), DB_OK);
 	return freed;
 }
 
@@ -299,11 +299,12 @@ Test(reap, reaper_bears_a_clock_that_is_slewed)
 
 	flow_begin();
 	db = scratch_connection(flow_scratch());
+	past_watch(db_source(db), c);
 	flow_orders("R", 4);
-	cr_expect_eq(freed_by_a_clock_that_gained(db, c, 0), 1);
-	cr_expect_eq(freed_by_a_clock_that_gained(db, c, 36000), 1);
-	cr_expect_eq(freed_by_a_clock_that_gained(db, c, -36000), 1);
-	cr_expect_eq(freed_by_a_clock_that_gained(db, c, 38000), 0);
+	cr_expect_eq(freed_by_a_clock_that_gained(db, 0), 1);
+	cr_expect_eq(freed_by_a_clock_that_gained(db, 36000), 1);
+	cr_expect_eq(freed_by_a_clock_that_gained(db, -36000), 1);
+	cr_expect_eq(freed_by_a_clock_that_gained(db, 38000), 0);
 	flow_step("task 4 -> open lease_until=~30");
 	db_free(db);
 	catalogue_free(c);
