@@ -28,14 +28,14 @@ TIMESTAMPDIFF(MICROSECOND, '1970-01-01', created_at)
 -- name: audited_reservations
 -- Reservations of a range of keys that were changed at {stamp_min} or later, with their lines, one after the other.
 SELECT r.order_id, r.state, r.changed, {microseconds}, r.reservation_id, l.sku_id, l.location_id, l.qty,
-       r.expires_at
+       r.expires_at, r.last_event
   FROM reservation r FORCE INDEX (PRIMARY)
   LEFT JOIN reservation_line l FORCE INDEX (PRIMARY) ON l.reservation_id = r.reservation_id
  WHERE r.reservation_id > {after_id} AND r.reservation_id <= {until_id} AND r.changed >= {stamp_min};
 
 -- name: audited_reservations_named
 SELECT r.order_id, r.state, r.changed, {microseconds}, r.reservation_id, l.sku_id, l.location_id, l.qty,
-       r.expires_at
+       r.expires_at, r.last_event
   FROM reservation r FORCE INDEX (order_id)
   LEFT JOIN reservation_line l FORCE INDEX (PRIMARY) ON l.reservation_id = r.reservation_id
  WHERE r.order_id IN ({list});

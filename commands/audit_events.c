@@ -40,6 +40,7 @@ struct audited {
 	int64_t  created_us; /* since 1970, whole ms */
 	int64_t  number_us;  /* the time in its number (engine/base/ids.h) */
 	int64_t  expires_at; /* a reservation's, ms */
+	uint64_t link;       /* .. the row of its last event (event_link_no); 0: none is known */
 	uint64_t lines;      /* as lines_of_event */
 	bool     there;
 };
@@ -53,6 +54,8 @@ struct subject {
 	int64_t         last;  /* stamp of that event */
 	int64_t         expires_at;
 	uint64_t        lines;
+	uint64_t        link, before; /* the row of that event, and the row of the events before, as links; 0: none */
+	bool            loose; /* true: an event names no row before: it is older than schema 28, or its program was */
 	bool            born;  /* true: the event that made it was seen */
 	bool            cut;   /* true: the last event has only some of the lines */
 	bool            seen;  /* true: rows_walk has met the row */
@@ -205,6 +208,8 @@ static const char *reservation_differs(const struct events_audit *a, const struc
 		return "it is held longer than its last event says";
 	if (!s->cut && s->lines != row->lines)
 		return "its lines are not those of its last event";
+	if (row->link && row->link != s->link && !s->loose)
+		return "its last event is another one than it says";
 	return is_new(a, row) && !s->born ? "the event that made it is missing" : NULL;
 }
 
@@ -282,12 +287,29 @@ static const char *step_is_wrong(const struct subject *s, const struct feed_even
 	return NULL;
 }
 
+/* Each event names the row of the order's events before, and the first of an order names none. A row that a program
+ * older than schema 28 has written is named by nothing, and names nothing. */
+static void link_fold(struct subject *s, const struct feed_event *e, bool born)
+{
+	uint64_t link = event_link(e->writer_id, e->event_no), named = e->reservation->last_event;
+
+	if (s->link != link)
+		s->before = s->link;
+	s->link = link;
+	if (born)
+		s->before = 0;
+	if (!s->why && named && named != s->before && s->type && !s->loose)
+		s->why = "an event names another row before";
+	s->loose = !named && s->before;
+}
+
 static void reservation_fold(struct subject *s, const struct feed_event *e, bool born)
 {
 	uint64_t lines = lines_sum(e->reservation->lines, e->reservation->lines_count);
 
 	if (!s->why)
 		s->why = step_is_wrong(s, e, born, lines);
+	link_fold(s, e, born);
 	s->born |= born;
 	s->state = (int)e->reservation->state;
 	s->expires_at = e->reservation->expires_at;
@@ -372,6 +394,7 @@ static void row_read(void *arg, const struct db_row *row)
 		                           .created_us = db_int(row, 3),
 		                           .number_us = (db_int(row, 4) >> 19) * 250,
 		                           .expires_at = in->is_movement ? 0 : time_parse(row->col[8]),
+		                           .link = in->is_movement ? 0 : (uint64_t)db_int(row, 9),
 		                           .there = true};
 		db_copy(row, 0, in->row.id, sizeof(in->row.id));
 		if (in->row.created_us > INT64_MAX - SECOND_US) {

@@ -424,6 +424,15 @@ SELECT r.order_id, r.version, r.version_kept, r.changed FROM reservation r FORCE
  WHERE (r.version_kept > r.changed OR r.version >= r.version_kept OR (r.version_kept IS NOT NULL AND r.version IS NULL))
        AND r.reservation_id BETWEEN {from_id} AND {until_id} AND {is_of_sku};
 
+-- name: last_event_is_told (by_reservation)
+-- The row of events that an order names as that of its last event, where it is kept, is no later than the order's last
+-- change that has an event. The audit of events compares the rows with each other.
+SELECT r.order_id, r.last_event, e.stamp, r.changed, r.version FROM reservation r FORCE INDEX (PRIMARY)
+  STRAIGHT_JOIN event e FORCE INDEX (PRIMARY)
+             ON e.writer_id = r.last_event >> 40 AND e.event_no = r.last_event & 0xFFFFFFFFFF
+ WHERE e.stamp > IF(r.version_kept = r.changed, r.version, r.changed)
+   AND r.reservation_id BETWEEN {from_id} AND {until_id} AND {is_of_sku};
+
 -- name: hold_of_key (by_reservation)
 -- A row of held units agrees with its reservation, which is there: the key, and the units of its lines.
 SELECT r.order_id, h.key_id, r.key_id AS made_with, h.units, SUM(l.qty) AS held, h.reservation_id

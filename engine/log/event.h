@@ -59,6 +59,10 @@ struct event_row { /* a row of table event */
 };
 
 /* A row of events as one number: the writer, behind it 40 bits of event_no. 0: none. */
+static inline uint64_t event_link(uint32_t writer_id, uint64_t event_no)
+{
+	return (uint64_t)writer_id << 40 | event_no;
+}
 static inline uint32_t event_link_writer(uint64_t link)
 {
 	return (uint32_t)(link >> 40);

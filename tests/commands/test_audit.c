@@ -313,6 +313,11 @@ static const struct damage {
          "UPDATE waiting_line SET units = NULL"},
 	{"version_is_known", "order_id=HELD version=- version_kept=1", true,
          "UPDATE reservation SET version_kept = NULLIF(state = 1, 0)", "UPDATE reservation SET version_kept = NULL"},
+	{"last_event_is_told", "order_id=HELD last_event=1099511", true, /* a row that was written later */
+         "UPDATE reservation SET last_event = 1 << 40 | 900 WHERE order_id = 'HELD';"
+         " INSERT INTO event SELECT 1, 900, changed + 1, created_at, '' FROM reservation WHERE order_id = 'HELD'",
+         "UPDATE reservation SET last_event = NULL WHERE order_id = 'HELD';"
+         " DELETE FROM event WHERE event_no = 900"},
 	{"amend_has_reservation", "reservation_id=7 order_id=- noted=- changed=1", true,
          "INSERT INTO reservation_amend VALUES (7, 1, 1, 1, 0, 1)", "DELETE FROM reservation_amend"},
 	{"amend_conserves", "order_id=HELD sku=A location=main loose=3", true,

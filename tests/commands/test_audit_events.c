@@ -94,6 +94,14 @@ static const char *const damages[][3] = {
          " SELECT 9, 0, 9, 1, 0, batch_at, started_at, 900 FROM log_writer WHERE writer_id = 1;"
          " INSERT INTO log_floor VALUES (9, 899, 0)",
          "DELETE FROM event WHERE writer_id = 9; DELETE FROM log_writer WHERE writer_id = 9; DELETE FROM log_floor"},
+	{"order_id=HELD why=its last event is another one than it says",
+         "UPDATE reservation SET last_event = last_event - 1 WHERE order_id = 'HELD'",
+         "UPDATE reservation SET last_event = last_event + 1 WHERE order_id = 'HELD'"},
+	{"order_id=SETTLED why=an event names another row before", /* row 1 of writer 1, which is a receipt */
+         "CREATE OR REPLACE TEMPORARY TABLE saved AS SELECT * FROM event; UPDATE event e JOIN reservation r"
+         " ON e.writer_id = last_event >> 40 AND event_no = last_event & 0xFFFFFFFFFF SET e.changes = INSERT(e.changes,"
+         " LOCATE(0x8080808020, e.changes) - 1, 1, 0x81) WHERE order_id = 'SETTLED'",
+         "REPLACE INTO event SELECT * FROM saved"},
 	{"order_id=SETTLED why=an event is missing or comes out of order",
          "UPDATE event SET event_no = 1000 WHERE writer_id = 1 AND event_no = 4",
          "UPDATE event SET event_no = 4 WHERE event_no = 1000"},
