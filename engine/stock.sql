@@ -376,6 +376,10 @@ SELECT b.movement_no, b.sku_id, k.code, b.order_id, b.qty
 INSERT INTO movement_line (movement_no, sku_id, location_id, slot, qty) VALUES {rows}
     ON DUPLICATE KEY UPDATE qty = qty + VALUES(qty);
 
+-- name: movement_hash
+-- The fingerprints of movements by their ids.
+SELECT lines_hash FROM movement FORCE INDEX (movement_id) WHERE movement_id IN ({list});
+
 -- name: movement_dirty_read
 -- The ids of the list that exist, by a dirty read (dirty_read): another transaction may have written them and not
 -- committed.

@@ -29,6 +29,9 @@ struct part {
 	unsigned      wave;            /* of the movement under way */
 	unsigned      tries;           /* operations that came back because the database was busy or away */
 	struct keyset waves;           /* by sku and location: the next wave */
+	struct op    *movement;        /* to be started, looked for already; NULL: none */
+	bool          loaded;          /* the look has found it */
+	bool          made;            /* the skus of the part are there */
 	/* ---- while orders are picked that lose units by the movement */
 	struct op       *losing; /* the movement to try again; NULL: none */
 	struct loss_pick pick;
@@ -43,14 +46,26 @@ static size_t rows_waiting(const struct part *part, unsigned wave)
 	return rows_that(part->rows, part->count, WAITS, wave);
 }
 
+static void id_write(const struct part *part, struct op *op)
+{
+	if (part->attempt == 1)
+		snprintf(op->id, sizeof(op->id), "%s-%u", part->parts->name, part->number);
+	else
+		snprintf(op->id, sizeof(op->id), "%s-%u-%u", part->parts->name, part->number, part->attempt);
+}
+
 /* The rows of the part's next wave, at least one. */
 static struct op *part_movement(struct part *part)
 {
+	struct op *op;
+
 	part->wave = ALL_WAVES;
 	for (size_t i = 0; i < part->count; i++)
 		if (part->rows[i].is == WAITS && part->rows[i].wave < part->wave)
 			part->wave = part->rows[i].wave;
-	return rows_movement(part->parts->kind, part->rows, part->count, WAITS, part->wave);
+	op = rows_movement(part->parts->kind, part->rows, part->count, WAITS, part->wave);
+	id_write(part, op);
+	return op;
 }
 
 static void part_start(struct part *part, struct op *op, void (*done)(void *arg, struct op *op))
@@ -58,10 +73,7 @@ static void part_start(struct part *part, struct op *op, void (*done)(void *arg,
 	struct parts *p = part->parts;
 	struct pollfd ready = {loop_fd(p->loop), POLLIN, 0};
 
-	if (part->attempt == 1)
-		snprintf(op->id, sizeof(op->id), "%s-%u", p->name, part->number);
-	else
-		snprintf(op->id, sizeof(op->id), "%s-%u-%u", p->name, part->number, part->attempt);
+	id_write(part, op);
 	while (!engine_start(p->engine, op, p->loop, done, part)) {
 		poll(&ready, 1, 1000);
 		loop_run(p->loop);
@@ -79,6 +91,7 @@ static void part_free(struct part *part)
 	p->rows += (int64_t)part->total;
 	bar_set(p->rows);
 	op_free(part->losing);
+	op_free(part->movement);
 	loss_pick_fini(&part->pick);
 	keys_fini(&part->waves);
 	free(part);
@@ -208,17 +221,23 @@ static void rows_leave(struct part *part, enum row_is is, unsigned wave)
 	part->count = left;
 }
 
+/* The movement of the wave is there. */
+static void part_loaded(struct part *part, bool before)
+{
+	part->parts->movements++;
+	part->parts->replayed += before;
+	rows_leave(part, WAITS, part->wave);
+	part->attempt++;
+	part_again(part);
+}
+
 static void part_done(void *arg, struct op *op)
 {
 	struct part *part = arg;
 	size_t       refused;
 
 	if (op->outcome == OUTCOME_OK || op->outcome == OUTCOME_REPLAYED) {
-		part->parts->movements++;
-		part->parts->replayed += op->outcome == OUTCOME_REPLAYED;
-		rows_leave(part, WAITS, part->wave);
-		part->attempt++;
-		part_again(part);
+		part_loaded(part, op->outcome == OUTCOME_REPLAYED);
 	} else if (op->outcome == MOVEMENT_ID_REUSED) {
 		part_put(&part->parts->used, part);
 	} else if (loss_pick_begin(&part->pick, op)) {
@@ -267,9 +286,7 @@ static void forecast_done(void *arg, struct op *op)
 	op_free(op);
 }
 
-/* ---- new skus */
-
-/* A part that has its skus goes on: nothing of it was seen, some of it, or all. */
+/* A part goes on: nothing of it was seen, some of it, or all. */
 static void part_ready(struct part *part)
 {
 	struct parts      *p = part->parts;
@@ -286,6 +303,57 @@ static void part_ready(struct part *part)
 	}
 }
 
+/* ---- what was loaded before */
+
+static void loaded_read(void *arg, const struct db_row *row)
+{
+	struct part *part = arg;
+
+	part->loaded = row->len[0] == sizeof(part->movement->lines_hash) &&
+	               memcmp(db_word(row, 0), part->movement->lines_hash, row->len[0]) == 0;
+}
+
+static enum db_result look_run(struct db *db, void *arg)
+{
+	struct part   *part = arg;
+	struct values  id = {0};
+	enum db_result result;
+
+	part->loaded = false;
+	values_row(&id, V_TEXT(part->movement->id));
+	result = db_ask(db, MOVEMENT_HASH, &(struct fill){.rows = &id}, loaded_read, part);
+	values_fini(&id);
+	return result;
+}
+
+static void look_done(void *arg, struct op *op)
+{
+	struct part *part = arg;
+
+	if (op->outcome != OUTCOME_OK) {
+		part_fail(part, op, op->outcome);
+	} else if (part->loaded) {
+		op_free(part->movement);
+		part->movement = NULL;
+		part_loaded(part, true);
+	} else {
+		part_put(&part->parts->again, part);
+	}
+	op_free(op);
+}
+
+/* Looks for the movement of the part by its id and its fingerprint, which costs a thousandth of sending it again. */
+static void part_look(struct part *part)
+{
+	struct op *op = op_new(OP_RUN, 0, 0);
+
+	part->movement = part_movement(part);
+	op->job = (struct job){.run = look_run, .arg = part};
+	part_start(part, op, look_done);
+}
+
+/* ---- new skus */
+
 static enum db_result make_run(struct db *db, void *arg)
 {
 	struct part *part = arg;
@@ -298,6 +366,7 @@ static enum db_result make_run(struct db *db, void *arg)
 
 static void made_done(void *arg, struct op *op)
 {
+	((struct part *)arg)->made = true;
 	if (op->outcome == OUTCOME_OK)
 		part_ready(arg);
 	else
@@ -387,13 +456,28 @@ static struct part *part_take(struct part **list)
 	return part;
 }
 
+/* A part with rows: its movement is looked for, then skus are made that it lacks, then it goes. */
+static void part_go_on(struct part *part)
+{
+	struct op *op = part->movement;
+
+	if (!op) {
+		part_look(part);
+	} else if (part->parts->makes && !part->made) {
+		part_make(part);
+	} else {
+		part->movement = NULL;
+		part_start(part, op, part_done);
+	}
+}
+
 /* Starts a part that waits for its next operation. False: none does. */
 static bool part_next(struct parts *p)
 {
 	struct part *part;
 
 	if ((part = part_take(&p->again)))
-		part_start(part, part_movement(part), part_done);
+		part_go_on(part);
 	else if ((part = part_take(&p->used)))
 		part_start(part, op_new(OP_GET_MOVEMENT, 0, 0), found_done);
 	else if ((part = part_take(&p->foretold)))
@@ -466,7 +550,7 @@ static void part_send(struct parts *p, struct part *part)
 	p->flying++;
 	if (p->looks)
 		part_put(&p->used, part);
-	else if (p->makes)
+	else if (p->makes && (part->number <= p->seen_count || rows_waiting(part, ALL_WAVES) == 0))
 		part_make(part);
 	else
 		part_ready(part);

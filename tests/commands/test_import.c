@@ -102,6 +102,28 @@ Test(import, the_same_file_is_one_delivery)
 	flow_end();
 }
 
+/* Rows that were received before are found by the ids of their movements: no lane works for them, and no row is locked
+ * by them. */
+Test(import, a_repeat_reads)
+{
+	struct text rows = {0};
+
+	text_add(&rows, "sku,qty\n");
+	for (int i = 0; i < 2500; i++)
+		text_format(&rows, "S%d,2\n", i);
+	flow_begin();
+	import(rows.data, " --new-skus -> 0 '~3 movements;'");
+	flow_step("lock");
+	import(rows.data, " --new-skus -> 0 '~2500 rows, 5000 units in 3 movements, all received before'");
+	flow_step("unlock");
+	text_add(&rows, "S1,1\n");
+	import(rows.data, " --id other -> 0 '~2501 rows, 5001 units in 3 movements;'");
+	flow_steps("sql SELECT COUNT(*) FROM movement         -> 6",
+	           "sql SELECT SUM(available) FROM stock_slot -> 10001");
+	flow_end();
+	text_fini(&rows);
+}
+
 /* More rows than a movement holds, and more than are read at once. */
 Test(import, a_large_file)
 {

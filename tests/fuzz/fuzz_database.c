@@ -11,6 +11,7 @@
 #include "engine/log/event_json.h"
 #include "engine/log/event_walk.h"
 #include "engine/log/feed.h"
+#include "engine/log/history.h"
 #include "engine/log/keeping.h"
 #include "engine/log/touched.h"
 #include "engine/past.h"
@@ -170,6 +171,24 @@ static enum db_result stock(struct asker *a)
 	enum db_result result = totals_by_place(a->db, op);
 
 	op_told(a, op);
+	return result;
+}
+
+/* Of one order, from its last event or from a row of the log. */
+static enum db_result history(struct asker *a)
+{
+	struct history h = {.order_id = "R1", .begun = how & 8, .at = {event_link(1, 2), how & 64 ? 1 : UINT32_MAX}};
+	struct text    event = {0};
+	enum outcome   outcome;
+	enum db_result result = history_read(a->db, &h, 1 + (how >> 4 & 3), &outcome);
+
+	for (size_t i = 0; i < h.count; i++) {
+		text_reset(&event);
+		event_json(&event, h.events[i]);
+		json_put_json(&a->w, NULL, event.data);
+	}
+	text_fini(&event);
+	history_fini(&h);
 	return result;
 }
 
@@ -579,6 +598,7 @@ static enum db_result (*const askers[])(struct asker *a) = {
 	limits,  claim,        task_lists,   task_ends, reap,      buried,      jobs,       locations, queue_page,
 	handout, loss,         arrival,      pull,      watch,     pauses,      levels,     threshold, feed,
 	touched, walk,         keeping,      webhooks,  server,    past,        writer,     find,      stock,
+	history,
 };
 
 /* ---- one input */
