@@ -76,17 +76,27 @@ static bool int_read(const char *text, size_t len, int64_t max, bool comma, int6
 	return true;
 }
 
-/* Takes a code. An empty field gives NULL, if the first line need not name its column. Shopify writes an apostrophe
- * before digits, so that a spreadsheet leaves them as they are. */
+/* The text of a field as the shop system has it. An export has an apostrophe (WooCommerce) or a space (Magento) before
+ * a sign with which a formula could begin, and an apostrophe before digits (Shopify). */
+static const char *plain_text(const struct reading *in, enum field what, size_t *len)
+{
+	const char *text = field_text(in, what, len);
+	bool        marked = *len > 1 && (*text == '\'' || *text == ' ') && strchr("=+-@", text[1]);
+
+	if (*len > 1 && *text == '\'' && strspn(text + 1, "0123456789") == *len - 1)
+		marked = true;
+	if (!in->delivery->naming.from || !marked)
+		return text;
+	--*len;
+	return text + 1;
+}
+
+/* Takes a code. An empty field gives NULL, if the first line need not name its column. */
 static bool code_take(struct reading *in, enum field what, size_t max, const char **code)
 {
 	size_t      len;
-	const char *text = field_text(in, what, &len);
+	const char *text = plain_text(in, what, &len);
 
-	if (in->delivery->naming.from && len > 1 && *text == '\'' && strspn(text + 1, "0123456789") == len - 1) {
-		text++;
-		len--;
-	}
 	*code = len > 0 || field_is_needed(in->delivery->naming.kind, what) ? text : NULL;
 	return !*code || code_valid(text, len, max) ||
 	       why_write(in->wrong, sizeof(in->wrong), "%s " CODE_RULE, field_name(what), max);
@@ -95,7 +105,7 @@ static bool code_take(struct reading *in, enum field what, size_t max, const cha
 static bool int_take(struct reading *in, enum field what, int64_t min, int64_t max, int64_t *value)
 {
 	size_t      len;
-	const char *text = field_text(in, what, &len);
+	const char *text = plain_text(in, what, &len);
 	int64_t     read = 0;
 	bool        unsure = false;
 

@@ -7,6 +7,7 @@
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/engine.h"
+#include "engine/known_movement.h"
 #include "engine/loop.h"
 #include "engine/new_skus.h"
 #include "jobs/waiting/loss.h"
@@ -305,25 +306,11 @@ static void part_ready(struct part *part)
 
 /* ---- what was loaded before */
 
-static void loaded_read(void *arg, const struct db_row *row)
+static enum db_result look_run(struct db *db, void *arg)
 {
 	struct part *part = arg;
 
-	part->loaded = row->len[0] == sizeof(part->movement->lines_hash) &&
-	               memcmp(db_word(row, 0), part->movement->lines_hash, row->len[0]) == 0;
-}
-
-static enum db_result look_run(struct db *db, void *arg)
-{
-	struct part   *part = arg;
-	struct values  id = {0};
-	enum db_result result;
-
-	part->loaded = false;
-	values_row(&id, V_TEXT(part->movement->id));
-	result = db_ask(db, MOVEMENT_HASH, &(struct fill){.rows = &id}, loaded_read, part);
-	values_fini(&id);
-	return result;
+	return known_movement(db, part->movement, &part->loaded);
 }
 
 static void look_done(void *arg, struct op *op)

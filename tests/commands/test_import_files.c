@@ -161,6 +161,9 @@ Test(import_files, presets)
 				  "3,variation,TEE-S,Tee,1,9\n4,simple,,Old,1,2\n";
 	static const char magento[] = "source_code,sku,status,quantity\ndefault,MUG,1,5.0000\nberlin,MUG,1,15\n"
 				      "berlin,CAP,0,0.0000\n";
+	/* cells that a spreadsheet would take for formulas */
+	static const char woo_marked[] = "ID,SKU,\"In stock?\",Stock\n1,'-9C,1,4\n2,'@HOME,0,'-5\n3,''Q,1,2\n";
+	static const char magento_marked[] = "sku,product_type,qty\n\" -9C\",simple,4.0000\n=CAP,simple,\" -5.0000\"\n";
 
 	flow_begin();
 	import(shopify, " --from shopify --new-skus -> 0 '~1 rows without a sku' '~1 rows without a number'"
@@ -186,6 +189,13 @@ Test(import_files, presets)
 	stock_clear();
 	import(magento, " --from magento --new-skus -> 0 '~3 rows, 20 units'");
 	stock_is("MUG,berlin,15 MUG,default,5");
+	stock_clear();
+	import(woo_marked, " --from woocommerce --new-skus -> 0 '~1 rows below 0' '~3 rows, 6 units'");
+	stock_is("''Q,main,2 -9C,main,4");
+	flow_step("sql SELECT code FROM sku WHERE code LIKE '%%HOME' -> @HOME");
+	stock_clear();
+	import(magento_marked, " --from magento --new-skus -> 0 '~1 rows below 0' '~2 rows, 4 units'");
+	stock_is("-9C,main,4");
 	import(woo, " --from magento -> 1 '~must name the columns sku and quantity or qty'");
 	stock_clear();
 	flow_step(BY_HAND);
