@@ -372,8 +372,8 @@ static void places_find(struct columns *c, const struct naming *n, const struct 
 /* A column that has the name of a field, and is none of this list: it is of a list of another kind. */
 static bool is_strange(const struct naming *n, enum field what)
 {
-	if (what != FIELD_OTHER && what != FIELD_order_id && !columns[what].has)
-		return false; /* many lists of stock have a state or a customer */
+	if (what == FIELD_state || what == FIELD_customer)
+		return false; /* many lists of stock have one */
 	return what != FIELD_OTHER && !n->from && !n->names[what] && !field_is_of(n->kind, what);
 }
 
