@@ -10,6 +10,7 @@
 #include "tests/kit/patience.h"
 #include "tests/lang/expect.h"
 #include "tests/lang/trap.h"
+#include "tests/model/bulk.h"
 #include "tests/model/line.h"
 #include "tests/model/losses_told.h"
 #include "tests/model/makes.h"
@@ -158,6 +159,30 @@ static bool order_meets(int id, int unused, struct text *why)
 	return meets_item(run.answer.json, run.model, &shown, why) && shown == id;
 }
 
+static bool stock_meets(int unused, int as_little, struct text *why)
+{
+	(void)unused, (void)as_little;
+	return bulk_stock_meets(&run.answer, run.model, why);
+}
+
+static bool find_meets(int first, int unused, struct text *why)
+{
+	(void)unused;
+	return bulk_find_meets(&run.answer, run.model, first, why);
+}
+
+static void bulk_compare(void)
+{
+	if (!flow_failed()) {
+		bulk_stock(&run.call);
+		send_until(WAIT_MS, stock_meets, 0, 0);
+	}
+	for (int first = 0; first < run.model->ids && !flow_failed(); first += BULK_MAX) {
+		bulk_find(&run.call, run.model, first);
+		send_until(WAIT_MS, find_meets, first, 0);
+	}
+}
+
 static void compare(void)
 {
 	for (int s = 0; s < MODEL_SKUS && !flow_failed(); s++)
@@ -173,6 +198,7 @@ static void compare(void)
 			wire_ask(&run.call, &(struct ask){.what = ASK_GET, .id = id}, &run.maker.chance);
 			send_until(WAIT_MS, order_meets, id, 0);
 		}
+	bulk_compare();
 }
 
 /* ---- calls */
@@ -550,6 +576,7 @@ static void end_compare(void)
 		for (int c = 1; c <= MODEL_CUSTOMERS && !flow_failed(); c++)
 			has_run(s, c, true);
 	}
+	bulk_compare();
 	if (!flow_failed())
 		orders_compare();
 	if (!flow_failed())
