@@ -15,6 +15,9 @@ struct server {
 	char  disk[120];   /* server_disk; empty: there is none */
 };
 
+/* Makes a new folder `to`, as embedded_open does. The first call of a run makes the data; the others copy it, which
+ * takes a tenth of the CPU. */
+void server_data(const char *to);
 /* Makes the folder and in it the data, with a database holdfast, in which the statements are run (NULL ends them). */
 void server_make(struct server *s, const char *const *sql);
 /* Starts it, adding these options (NULL ends them), and waits until it answers. */

@@ -39,8 +39,8 @@ static void setup(void)
 	char why[1024];
 
 	scratch_folder(dir, sizeof(dir));
-	cr_assert(embedded_open(&server, strcat(dir, "/var"), EMBEDDED_SERVE, why, sizeof(why)) == EXIT_DONE, "%s",
-	          why);
+	server_data(strcat(dir, "/var"));
+	cr_assert(embedded_open(&server, dir, EMBEDDED_SERVE, why, sizeof(why)) == EXIT_DONE, "%s", why);
 	one = connection();
 	two = connection();
 	cr_assert(db_text(one, "CREATE TABLE t (n INT PRIMARY KEY, s VARCHAR(20)) ENGINE=InnoDB", NULL, NULL) == DB_OK);
