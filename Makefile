@@ -155,13 +155,28 @@ install: $(B)/holdfast
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/holdfast README.md LICENSE api/openapi.yaml
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/holdfast/docs docs/*.md
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/holdfast/docs/pictures docs/pictures/*.png
-	sed 's|/usr/local|$(PREFIX)|' api/holdfast.service | \
-	  install -D -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/lib/systemd/system/holdfast.service
+	$< manual man | install -D -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/share/man/man1/holdfast.1
+	$< manual bash | install -D -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/share/bash-completion/completions/holdfast
+	$< manual zsh | install -D -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/share/zsh/$(ZSH_FOLDER)/_holdfast
+	sed '$(PLACES)' api/holdfast.service | install -D -m 644 /dev/stdin $(DESTDIR)$(UNITS)/holdfast.service
+	sed '$(PLACES); $(INSTANCE)' api/holdfast.service | install -D -m 644 /dev/stdin $(DESTDIR)$(UNITS)/holdfast@.service
+	[ -e $(DESTDIR)$(SYSCONF)/holdfast/holdfast.conf ] || \
+	  $< manual conf | install -D -m 644 /dev/stdin $(DESTDIR)$(SYSCONF)/holdfast/holdfast.conf
+# holdfast@NAME.service has a file of options, a database, a log and a folder for sockets of its own.
+PLACES     = s|/usr/local|$(PREFIX)|; s|/etc/holdfast/|$(SYSCONF)/holdfast/|
+INSTANCE   = s|^Description=.*|& (%i)|; s|Directory=holdfast$$|&-%i|; s|/var/lib/holdfast$$|&-%i|; s|/holdfast[.]conf|/%i.conf|; s|/environment|/%i.environment|
+UNITS     ?= $(PREFIX)/lib/systemd/system
+SYSCONF   ?= $(if $(filter /usr /usr/%,$(PREFIX)),/etc,$(PREFIX)/etc)
+ZSH_FOLDER ?= site-functions
 
-deb: $(B)/holdfast
-	rm -rf $(B)/deb
-	@$(MAKE) --no-print-directory install DESTDIR=$(B)/deb PREFIX=/usr
-	api/deb.sh $(B)
+# dpkg-buildpackage writes beside the sources, so they are copied. What is compiled here is not compiled again there.
+deb: PACKAGES += debhelper
+deb: install-packages
+	@$(MAKE) --no-print-directory $(B)/holdfast
+	rm -rf $(B)/deb && mkdir -p $(B)/deb/holdfast
+	tar -c --exclude=./build --exclude=./var --exclude=./.git . | tar -x -C $(B)/deb/holdfast
+	cd $(B)/deb/holdfast && HOLDFAST_BUILD=$(abspath $(B)) dpkg-buildpackage --build=binary --no-sign
+	mv $(B)/deb/*.deb $(B)
 
 # apt-get says which packages it installs, and their size. It waits for dpkg's lock by itself, but not for these two.
 LOCKS   = /var/lib/apt/lists/lock /var/cache/apt/archives/lock
@@ -237,4 +252,4 @@ $(B)/gen/ready:
 
 clean:; rm -rf build
 .SECONDARY:
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+-include $(shell find $(B) -type f -name '*.d' 2>/dev/null)

@@ -6,6 +6,7 @@
 #include "commands/import.h"
 #include "commands/jobs_command.h"
 #include "commands/key_command.h"
+#include "commands/manual.h"
 #include "commands/options.h"
 #include "commands/serve.h"
 #include "commands/show.h"
@@ -19,6 +20,7 @@
 #include <string.h>
 
 static int help_run(void);
+static int pages_run(void);
 static int version_run(void);
 
 /* Ends with an empty name. */
@@ -123,6 +125,12 @@ const struct command commands[] = {
          "end of the line: rps=N requests a second, held=N units held open. A running service reads the file again\n"
          "at SIGHUP.\n",
          key_run},
+	{"manual", 0, "man|bash|zsh|conf", 1,
+         "prints the manual page, a shell's completion, or a file of options for the service",
+         "  holdfast manual man | man -l -\n"
+         "  holdfast manual bash > ~/.local/share/bash-completion/completions/holdfast\n"
+         "  holdfast manual conf > holdfast.conf\n",
+         pages_run},
 	{"help", 0, "[COMMAND]", 1, "this, or the flags and examples of a command", "  holdfast help serve\n",
          help_run},
 	{"version", 0, "", 0, "the version of this program", "  holdfast version\n", version_run},
@@ -186,6 +194,11 @@ static int help_run(void)
 		return no_command(operand(0));
 	options_help(command_find(operand(0)));
 	return EXIT_DONE;
+}
+
+static int pages_run(void)
+{
+	return manual_run(commands);
 }
 
 static int version_run(void)

@@ -9,7 +9,7 @@
 set -euo pipefail -m
 cd "$(dirname "$0")/.."
 suite=bookworm slice='@(@(embedded|db_tls|private_server)/*|documents/readme)'
-passed=0 failed=0 checks=7 job=
+passed=0 failed=0 checks=8 job=
 
 home=$(mktemp -d "${TMPDIR:-/tmp}/holdfast-fresh.XXXXXX")
 root=$home/root
@@ -38,7 +38,7 @@ within() {
 		bash -c 'mount -t devpts -o newinstance,ptmxmode=0666,mode=0620,gid=tty devpts /dev/pts &&
 				mount -t tmpfs tmpfs /dev/shm || exit
 			timeout 1200 runuser -u "$0" -- bash -c "export HOME=~$0 && cd ~/holdfast && $1"; exit $?' \
-		"$1" "$(declare -f newcomer); $2"
+		"$1" "$(declare -f newcomer package); $2"
 }
 check() {    # NAME COMMAND ..: one check; if it fails, its last lines are shown
 	local since=$SECONDS word=passed
@@ -98,6 +98,21 @@ packages() {
 		paste <(printf '%s\n' "${said[@]}") <(printf '%s\n' "${asked[@]}") |
 		awk '{ d = $1 - $2; if (d < 0) d = -d; if (d > 1 + 0.05 * $2) exit 1 }'
 }
+# Makes the Debian package and has lintian look at it; installs it, runs the service as its user with the file of options
+# that it brings, and purges it: the database stays. There is no systemd here.
+package() {
+	export DEBIAN_FRONTEND=noninteractive
+	apt-get -q -y --no-install-recommends install lintian && make deb && rm -f build/*dbgsym*.deb &&
+		lintian --allow-root --fail-on error,warning build/*.deb && apt-get -q -y install ./build/*.deb || return
+	install -d -o holdfast -g holdfast -m 700 /var/lib/holdfast && cd /var/lib/holdfast || return
+	HOLDFAST_LISTEN=unix:/tmp/shop runuser -u holdfast -- holdfast serve --config /etc/holdfast/holdfast.conf \
+		2> /tmp/log & until grep -q event=listening /tmp/log; do kill -0 $! || return; sleep 0.2; done
+	curl -sf --unix-socket /tmp/shop http://shop/readyz && grep 'jobs=expire,reap,deliver' /tmp/log || return
+	pkill -TERM -u holdfast holdfast && wait $! || return
+	bash -c '. /usr/share/bash-completion/completions/holdfast && COMP_WORDS=(holdfast ex) COMP_CWORD=1 && _holdfast &&
+		[ "${COMPREPLY[*]}" = export ]' || return
+	apt-get -q -y purge holdfast && [ ! -e /etc/holdfast ] && [ -d /var/lib/holdfast/var ]
+}
 tests() {    # USER COMMAND
 	within "$1" "$2" > "$home/test" 2>&1 && tail -n 1 "$home/test" || { cat "$home/test"; return 1; }
 }
@@ -118,6 +133,7 @@ check 'root: make run, and the first calls' within root newcomer
 [ -z "${FRESH_BUILD-}" ] || { mkdir -p "$FRESH_BUILD" && cp -a "$root$(home_of root)/holdfast/build"/{gen,obj,holdfast} "$FRESH_BUILD"; }
 check 'root: make test' tests root 'make test'
 check 'the packages that the README names' packages
+check 'the Debian package' within root package
 check 'user: the checkout' checkout_for newcomer
 check 'user: make run, and the first calls' within newcomer newcomer
 check 'user: some of the tests' tests newcomer "make test FILTER='$slice'"
