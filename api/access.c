@@ -27,6 +27,7 @@ enum {
 
 struct access {
 	struct access_options options;
+	struct common        *common;           /* of access_watch */
 	pthread_mutex_t       lock;             /* of all below */
 	int                   fd;               /* -1: none */
 	bool                  failed;           /* the last lines could not be written, and the log says so */
@@ -277,7 +278,16 @@ static void answered(void *arg, const struct request *r, const struct told *told
 
 void access_watch(struct access *a, struct common *common)
 {
+	a->common = common;
 	common->told = answered;
 	common->told_arg = a;
 	common->notes = a->fd >= 0 || a->options.slow_ms;
+}
+
+void access_slow_set(struct access *a, int64_t slow_ms)
+{
+	pthread_mutex_lock(&a->lock);
+	a->options.slow_ms = slow_ms;
+	a->common->notes = a->fd >= 0 || slow_ms;
+	pthread_mutex_unlock(&a->lock);
 }

@@ -25,6 +25,7 @@ void access_asked(struct access *a, struct request *r, const struct asked *asked
 void access_tick(struct access *a); /* writes the lines of the last tenth of a second */
 /* Opens the file again, as logrotate may have moved it away. false: there is no file. */
 bool access_reopen(struct access *a) MUST_CHECK;
+void access_slow_set(struct access *a, int64_t slow_ms); /* as in the options, from now on. The first loop's thread */
 void access_close(struct access *a);
 
 #endif

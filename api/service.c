@@ -173,10 +173,12 @@ static void hung_up(evutil_socket_t fd, short what, void *arg)
 {
 	const struct service_options *options = &((struct service *)arg)->options;
 	bool                          keys = keys_reload(options->keys), tls = tls_reload(options->tls);
+	bool                          more = options->hung_up(options->arg);
 
 	(void)fd, (void)what;
-	if (!access_reopen(options->access) && !keys && !tls)
-		log_event(LOG_INFO, "hangup", "hint=\"without keys and certificate there is nothing to read again\"");
+	if (!access_reopen(options->access) && !keys && !tls && !more)
+		log_event(LOG_INFO, "hangup",
+		          "hint=\"without keys, certificate and --config there is nothing to read again\"");
 }
 
 /* ---- opening and closing */

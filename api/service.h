@@ -24,6 +24,7 @@ struct service_options {
 	struct access                *access;               /* lines about single requests */
 	int64_t                       drain_delay_s;        /* time after SIGTERM in which calls are still taken */
 	bool (*ready)(void *arg, struct text *checks_json); /* true: everything is well */
+	bool (*hung_up)(void *arg);                         /* SIGHUP has come; true: something was read again */
 	void *arg;
 };
 

@@ -378,7 +378,7 @@ static int config_read(const char *file, int mask)
 }
 
 /* Checks every number, whatever its source. */
-static int ranges_check(const struct command *command)
+static int ranges_check(int mask)
 {
 	char flag[64];
 
@@ -388,10 +388,48 @@ static int ranges_check(const struct command *command)
 		if (!values[i] || table[i].type != IS_NUMBER || (n >= table[i].min && n <= table[i].max))
 			continue;
 		flag_name(flag, sizeof(flag), table[i].name);
-		return say_status(command->mask == SERVE ? EXIT_CONFIG : EXIT_USAGE, "%s " INTEGER_RULE, flag,
+		return say_status(mask == SERVE ? EXIT_CONFIG : EXIT_USAGE, "%s " INTEGER_RULE, flag,
 		                  (long long)table[i].min, (long long)table[i].max);
 	}
 	return EXIT_DONE;
+}
+
+/* Goes back to the old value of an option. */
+static void value_restore(int option, char *old, bool was_filed, bool tell)
+{
+	if (tell && !texts_equal(old, values[option]))
+		log_event(LOG_WARN, "option_waits", "option=%s hint=\"a restart takes it over\"", table[option].name);
+	free(values[option]);
+	values[option] = old;
+	filed[option] = was_filed;
+}
+
+bool options_read_again(const enum option *again, size_t count)
+{
+	char *old[OPTIONS];
+	bool  was_filed[OPTIONS], fine;
+
+	if (!option_text(OPTION_config))
+		return false;
+	memcpy(was_filed, filed, sizeof(filed));
+	for (int i = 0; i < OPTIONS; i++) {
+		old[i] = values[i];
+		if (filed[i])
+			values[i] = NULL;
+	}
+	memset(filed, 0, sizeof(filed));
+	fine = config_read(option_text(OPTION_config), SERVE) == EXIT_DONE && ranges_check(SERVE) == EXIT_DONE;
+	for (int i = 0; i < OPTIONS; i++) {
+		bool take = false;
+
+		for (size_t k = 0; k < count; k++)
+			take |= (int)again[k] == i;
+		if (take && fine && (was_filed[i] || filed[i]))
+			free(old[i]);
+		else if (was_filed[i] || filed[i])
+			value_restore(i, old[i], was_filed[i], fine);
+	}
+	return fine;
 }
 
 int options_read(const struct command *command, int argc, char **argv)
@@ -408,7 +446,7 @@ int options_read(const struct command *command, int argc, char **argv)
 	if (status == EXIT_DONE && option_text(OPTION_config))
 		status = config_read(option_text(OPTION_config), command->mask);
 	if (status == EXIT_DONE)
-		status = ranges_check(command);
+		status = ranges_check(command->mask);
 	if (status == EXIT_DONE && option_given(OPTION_data) && option_given(OPTION_db))
 		status = say_status(EXIT_CONFIG, "--data and --db do not go together");
 	if (status == EXIT_DONE && !log_level_set(option_text(OPTION_log_level)))

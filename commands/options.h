@@ -50,6 +50,10 @@ struct command {
 /* Reads argv[1..] into the options and operands. Every number is in its range (options.def). EXIT_DONE, or after saying
  * why EXIT_USAGE or EXIT_CONFIG. --help prints and ends the process with 0. */
 int   options_read(const struct command *command, int argc, char **argv);
+/* Reads the file of --config again, and takes these options of `serve` from it, where neither the command line nor the
+ * environment says them. The log tells of others that have changed: they wait for a restart. false: there is no file,
+ * or the log says what is wrong with it, and nothing has changed. */
+bool  options_read_again(const enum option *again, size_t count);
 void  options_help(const struct command *command); /* the text of --help */
 void  options_forget(void);                        /* for tests, which read options again: forgets all values */
 char *operand(int n);                              /* a word that is no flag, from 0; NULL: there is none */

@@ -106,6 +106,12 @@ static unsigned lanes_standard(void)
 	return cores < 4 ? 1 : cores > 16 ? 8 : (unsigned)(cores / 2);
 }
 
+/* What runs inside. */
+static const char *jobs_list(void)
+{
+	return option_given(OPTION_jobs) ? option_text(OPTION_jobs) : JOBS_NONE;
+}
+
 /* Prints four lines for a new user at a terminal; elsewhere the output is a log. The examples use the first address. */
 static void banner(const struct serve *s)
 {
@@ -131,15 +137,49 @@ static void banner(const struct serve *s)
 	       "  reserve    curl -s -w '\\n' %s/v1/reservations%s --json "
 	       "'{\"order_id\":\"R1\",\"lines\":[{\"sku\":\"MUG\",\"qty\":3}]}'\n",
 	       by_path ? "" : " (a browser shows the console)",
-	       s->database.embedded ? option_text(OPTION_data) : "yours", s->jobs ? "on" : "off", url.data, bearer,
-	       url.data, bearer);
+	       s->database.embedded ? option_text(OPTION_data) : "yours", jobs_list_works(jobs_list()) ? "on" : "off",
+	       url.data, bearer, url.data, bearer);
 	fflush(stdout);
 	text_fini(&url);
 }
 
+static void jobs_tell(void)
+{
+	if (jobs_list_settles(jobs_list()))
+		log_event(
+			LOG_WARN, "settles_unshipped",
+			"hint=\"paid orders leave the stock as soon as they are due, whether they were shipped or not: "
+			"`holdfast work settle --exec CMD` asks a program first\"");
+	if (!jobs_list_works(jobs_list()))
+		log_event(LOG_WARN, "no_expiry",
+		          "hint=\"expired holds keep their units until an order needs them: serve --jobs=expire "
+		          "somewhere\"");
+}
+
+/* Options that a running service takes over. */
+static bool serve_hung_up(void *arg)
+{
+	static const enum option again[] = {OPTION_log_level, OPTION_slow_ms, OPTION_jobs};
+
+	struct serve *s = arg;
+
+	if (!options_read_again(again, LENGTH(again)))
+		return option_text(OPTION_config) != NULL;
+	if (!jobs_list_valid(jobs_list()) || !log_level_set(option_text(OPTION_log_level))) {
+		log_event(LOG_ERROR, "reload_failed", "why=\"jobs or log_level has a value that is none\"");
+		return true;
+	}
+	access_slow_set(s->access, option_count(OPTION_slow_ms, 0));
+	jobs_set(s->jobs, jobs_list());
+	jobs_tell();
+	log_event(LOG_INFO, "options", "log_level=%s slow_ms=%lld jobs=%s", option_text(OPTION_log_level),
+	          (long long)option_count(OPTION_slow_ms, 0), *jobs_list() ? jobs_list() : JOBS_STANDARD);
+	return true;
+}
+
 static void listening_tell(const struct serve *s)
 {
-	const char *jobs = !s->jobs ? JOBS_NONE : *option_text(OPTION_jobs) ? option_text(OPTION_jobs) : JOBS_STANDARD;
+	const char *jobs = *jobs_list() ? jobs_list() : JOBS_STANDARD;
 
 	for (const struct listening *at = s->listen.at; at < s->listen.at + s->listen.count; at++) {
 		struct text console = {0};
@@ -180,6 +220,7 @@ static int doors_open(struct serve *s)
 	                                  .request_s = option_count(OPTION_request_timeout, 0),
 	                                  .idle_s = option_count(OPTION_idle_timeout, 0),
 	                                  .ready = serve_ready,
+	                                  .hung_up = serve_hung_up,
 	                                  .arg = s};
 	char                   why[512];
 	int                    status;
@@ -189,15 +230,7 @@ static int doors_open(struct serve *s)
 	if (!s->service)                               /* another program came first, after the addresses were bound */
 		return say_status(EXIT_UNAVAILABLE, "%s", why);
 	listening_tell(s);
-	if (s->jobs && jobs_list_settles(option_text(OPTION_jobs)))
-		log_event(
-			LOG_WARN, "settles_unshipped",
-			"hint=\"paid orders leave the stock as soon as they are due, whether they were shipped or not: "
-			"`holdfast work settle --exec CMD` asks a program first\"");
-	if (!s->jobs)
-		log_event(LOG_WARN, "no_expiry",
-		          "hint=\"expired holds keep their units until an order needs them: serve --jobs=expire "
-		          "somewhere\"");
+	jobs_tell();
 	banner(s);
 	notify_ready();
 	signals_block(false);
@@ -358,8 +391,7 @@ static int serve_work(struct serve *s)
 	database_watch(&s->database);
 	s->engine = engine_open(&options);
 	(void)!engine_wait(s->engine, LANES_WAIT_MS); /* late lanes connect after the start */
-	if (option_given(OPTION_jobs))
-		s->jobs = jobs_open(option_text(OPTION_jobs), s->database.source, &s->webhooks);
+	s->jobs = jobs_open(jobs_list(), s->database.source, &s->webhooks);
 	s->watch = watch_new(engine_catalogue(s->engine), option_given(OPTION_stock_changed));
 	s->arrivals = arrivals_new();
 	s->pull = pull_new();

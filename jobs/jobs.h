@@ -13,9 +13,12 @@ struct jobs;
 bool jobs_list_valid(const char *list);
 /* True: the valid list names the job that settles confirmed orders. */
 bool jobs_list_settles(const char *list);
-/* Starts a worker for each job of a valid list; they share the options, which must outlive them.
- * NULL: the list names none. */
+/* True: the valid list names a job. */
+bool jobs_list_works(const char *list);
+/* Starts a worker for each job of a valid list; they share the options, which must outlive them. */
 struct jobs *jobs_open(const char *list, struct source *source, const struct webhook_options *webhooks);
-void         jobs_close(struct jobs *j); /* waits for the batches that run; NULL is fine */
+/* From now on those of another valid list run. Returns at once; a job that is no longer named finishes its batch. */
+void jobs_set(struct jobs *j, const char *list);
+void jobs_close(struct jobs *j); /* waits for the batches that run */
 
 #endif

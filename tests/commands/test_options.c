@@ -4,6 +4,7 @@
 #include "engine/base/log.h"
 #include "commands/options.h"
 #include "tests/lang/flow.h"
+#include "tests/lang/trap.h"
 #include "tests/kit/program.h"
 #include "tests/kit/patience.h"
 
@@ -95,6 +96,53 @@ Test(options, config_of_a_program)
 	flow_orders("R", 1);
 	with_config("exec = while read -r l; do echo \"R0 bury # 7\"; done # a comment\n", "work settle --once", "0");
 	flow_steps("get R0 -> buried '~last_error:# 7'");
+	flow_end();
+}
+
+/* ---- SIGHUP */
+
+/* The service has these lines as its file, and has said the words `times` times. */
+static void file_taken_over(const char *lines, const char *words, int times)
+{
+	char    path[300];
+	int64_t from_ms = clock_ms();
+
+	file_write(path, sizeof(path), "conf", lines);
+	flow_step("hangup");
+	while (trap_said_count(words) < times && !patience_is_over(from_ms, PATIENCE_MS))
+		patience_pause(from_ms);
+	cr_assert_eq(trap_said_count(words), times, "%s", words);
+}
+
+Test(options, hangup_takes_over_jobs_and_log)
+{
+	char path[300];
+
+	flow_begin();
+	file_write(path, sizeof(path), "conf", "jobs = none\n");
+	flow_step("serve --lanes 1 --config %s", path);
+	flow_steps("receipt A +9               -> 201",
+	           "reserve R1 A=1 confirm=true -> 201 confirmed");
+	cr_expect_eq(trap_said_count("event=slow "), 0);
+	file_taken_over("jobs = settle\nslow_ms = 1\nlog-level = debug\n",
+	                "event=options log_level=debug slow_ms=1 jobs=settle", 1);
+	flow_steps("wait get R1                -> settled",
+	           "wait raw GET /v1/events?wait_s=1&after=now -> 200");
+	cr_expect_geq(trap_said_count("event=slow "), 1);
+	cr_expect_geq(trap_said_count("event=request "), 1);
+
+	/* What is wrong changes nothing; what only a start reads is named. */
+	file_taken_over("jobs = fly\n", "event=reload_failed", 1);
+	file_taken_over("jobs = none\ncolour = red\n", "there is no option colour", 1);
+	flow_steps("reserve R2 A=1 confirm=true -> 201 confirmed",
+	           "wait get R2                -> settled");
+	file_taken_over("jobs = none\nlog-level = info\nidle-timeout = 5\n",
+	                "event=options log_level=info slow_ms=0 jobs=none", 1);
+	cr_expect_eq(trap_said_count("event=option_waits option=idle_timeout"), 1);
+	usleep(1000 * (unsigned)patience_ms(300)); /* the job has ended */
+	flow_step("reserve R3 A=1 confirm=true -> 201 confirmed");
+	usleep(1200000); /* it would look once a second */
+	flow_step("get R3 -> confirmed");
 	flow_end();
 }
 
