@@ -170,7 +170,7 @@ SYSCONF   ?= $(if $(filter /usr /usr/%,$(PREFIX)),/etc,$(PREFIX)/etc)
 ZSH_FOLDER ?= site-functions
 
 # dpkg-buildpackage writes beside the sources, so they are copied. What is compiled here is not compiled again there.
-deb: PACKAGES += debhelper
+deb: PACKAGES += build-essential debhelper
 deb: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast
 	rm -rf $(B)/deb && mkdir -p $(B)/deb/holdfast
