@@ -16,6 +16,7 @@ struct keys;
 struct request;
 struct requests;
 struct text;
+struct tls;
 struct told;
 struct webhook_options;
 
@@ -28,8 +29,9 @@ struct common {
 	size_t                        body_max;
 	struct requests              *loops;                /* the requests of the first loop, the others by ->other */
 	bool (*ready)(void *arg, struct text *checks_json); /* true: everything is well. Any thread may ask. */
-	void *ready_arg;
-	bool  notes; /* call access_asked for each request */
+	void             *ready_arg;
+	const struct tls *tls;   /* NULL: plain text */
+	bool              notes; /* call access_asked for each request */
 	/* Called with each answer that has a line (access.h), before the answer is sent; may be NULL. It takes
 	 * access->lock. */
 	void (*told)(void *arg, const struct request *r, const struct told *told);

@@ -2,6 +2,7 @@
  * ten seconds old. A call that comes meanwhile gets the last census, if young enough, or waits for the next. No call
  * waits for the brief census, which is for the activity. */
 #include "api/health.h"
+#include "api/http/tls.h"
 #include "api/request.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
@@ -140,6 +141,9 @@ static void metrics_sum(struct request *r, const struct census *census, struct t
 	struct common            *common = r->all->common;
 	struct metrics           *sum = mem_alloc(sizeof(*sum));
 	struct connection_metrics connections = {0};
+	struct process_state      state = {.draining = common->leaving || common->draining,
+	                                   .certificate_until = tls_expires(common->tls)};
+	struct text               checks = {0};
 
 	for (const struct requests *all = common->loops; all; all = all->other) {
 		struct connection_metrics of = {0};
@@ -150,7 +154,9 @@ static void metrics_sum(struct request *r, const struct census *census, struct t
 		connections.open += of.open;
 		connections.cut += of.cut;
 	}
-	metrics_write(to, sum, common->engine, connections, census);
+	state.ready = common->ready(common->ready_arg, &checks) && !common->leaving && !common->draining;
+	metrics_write(to, sum, common->engine, connections, &state, census);
+	text_fini(&checks);
 	free(sum);
 }
 

@@ -1,6 +1,7 @@
 /* metrics.c - see metrics.h. metrics.def lists every metric; a function here writes the samples of each. */
 #include "api/metrics.h"
 #include "api/process.h"
+#include "engine/base/clock.h"
 #include "engine/base/counters.h"
 #include "engine/busy.h"
 #include "engine/db/storage.h"
@@ -10,15 +11,16 @@
 
 /* One answer of /metrics: the sources that its functions read. */
 struct scrape {
-	struct text               *to;
-	const struct metrics      *metrics;
-	struct engine             *engine;
-	const struct lane_metrics *lanes;
-	struct connection_metrics  connections;
-	const struct census       *census; /* NULL: the database did not answer */
-	struct process_figures     process;
-	struct node                node; /* of the database, name empty without a cluster */
-	const char                *name; /* the metric that is being written */
+	struct text                *to;
+	const struct metrics       *metrics;
+	struct engine              *engine;
+	const struct lane_metrics  *lanes;
+	struct connection_metrics   connections;
+	const struct process_state *state;
+	const struct census        *census; /* NULL: the database did not answer */
+	struct process_figures      process;
+	struct node                 node; /* of the database, name empty without a cluster */
+	const char                 *name; /* the metric that is being written */
 };
 
 static const double latency_bounds_s[LATENCY_BUCKETS] = {.0005, .001, .002, .003, .005, .0075, .01, .02, .03,
@@ -128,6 +130,9 @@ VALUE(levels, counter_here(COUNT_LEVELS))
 VALUE(unknown, p->lanes->unknown_outcomes)
 VALUE(events_waiting, engine_waiting(p->engine))
 VALUE(cached_skus, catalogue_skus(engine_catalogue(p->engine)))
+VALUE(database_up, engine_ready(p->engine))
+VALUE(service_ready, p->state->ready)
+VALUE(draining, p->state->draining)
 VALUE(process_resident, p->process.resident_bytes)
 VALUE(process_virtual, p->process.virtual_bytes)
 VALUE(process_threads, p->process.threads)
@@ -147,6 +152,12 @@ static void write_process_start(struct scrape *p)
 static void write_build(struct scrape *p)
 {
 	text_format(p->to, "%s{version=\"" HOLDFAST_VERSION "\"} 1\n", p->name);
+}
+
+static void write_certificate(struct scrape *p)
+{
+	if (p->state->certificate_until != TIME_NONE)
+		text_format(p->to, "%s %lld\n", p->name, (long long)p->state->certificate_until / 1000);
 }
 
 /* ---- the room of the database */
@@ -204,22 +215,69 @@ static void write_requests(struct scrape *p)
 				            (long long)p->metrics->routes[route].by_status[i]);
 }
 
+/* Calls of a group take like times, and one alert serves them. */
+enum group { OF_ORDERS, OF_READS, OF_STOCK, OF_EVENTS, OF_TASKS, OF_ADMIN, OF_CONSOLE, GROUPS };
+static const char *const group_names[GROUPS] = {"orders", "reads", "stock", "events", "tasks", "admin", "console"};
+
+static bool begins(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+static enum group group_of(enum route route)
+{
+	static const struct {
+		const char *path;
+		enum group  changes, reads; /* reads: GET */
+	} groups[] = {{"/v1/reservations/find", OF_READS, OF_READS},
+	              {"/v1/reservations", OF_ORDERS, OF_READS},
+	              {"/v1/confirmations", OF_ORDERS, OF_READS},
+	              {"/v1/releases", OF_ORDERS, OF_READS},
+	              {"/v1/settlements", OF_ORDERS, OF_READS},
+	              {"/v1/availability", OF_READS, OF_READS},
+	              {"/v1/stock", OF_READS, OF_READS},
+	              {"/v1/movements", OF_STOCK, OF_READS},
+	              {"/v1/skus", OF_STOCK, OF_READS},
+	              {"/v1/locations", OF_STOCK, OF_READS},
+	              {"/v1/events", OF_EVENTS, OF_EVENTS},
+	              {"/v1/tasks", OF_TASKS, OF_TASKS},
+	              {"/v1/kicks", OF_TASKS, OF_TASKS},
+	              {"/v1/buried", OF_TASKS, OF_TASKS},
+	              {"/v1/", OF_ADMIN, OF_ADMIN}};
+
+	const char *label = route_label(route), *path = strchr(label, ' ');
+
+	for (size_t i = 0; path && i < LENGTH(groups); i++)
+		if (begins(path + 1, groups[i].path))
+			return begins(label, "GET ") ? groups[i].reads : groups[i].changes;
+	return OF_CONSOLE; /* health, metrics, and what fits no call, too */
+}
+
 static void write_request_seconds(struct scrape *p)
 {
+	struct route_metrics sums[GROUPS] = {0};
+
 	for (int route = 0; route < ROUTES; route++) {
 		const struct route_metrics *r = &p->metrics->routes[route];
-		const char                 *label = route_label((enum route)route);
-		int64_t                     count = 0;
+		struct route_metrics       *sum = &sums[group_of((enum route)route)];
+
+		for (int i = 0; i <= LATENCY_BUCKETS; i++)
+			add(&sum->latency[i], r->latency[i]);
+		add(&sum->latency_us, r->latency_us);
+	}
+	for (int g = 0; g < GROUPS; g++) {
+		const char *name = group_names[g];
+		int64_t     count = 0;
 
 		for (int i = 0; i < LATENCY_BUCKETS; i++) {
-			count += r->latency[i];
-			text_format(p->to, "%s_bucket{route=\"%s\",le=\"%g\"} %lld\n", p->name, label,
+			count += sums[g].latency[i];
+			text_format(p->to, "%s_bucket{group=\"%s\",le=\"%g\"} %lld\n", p->name, name,
 			            latency_bounds_s[i], (long long)count);
 		}
-		count += r->latency[LATENCY_BUCKETS];
-		text_format(p->to, "%s_bucket{route=\"%s\",le=\"+Inf\"} %lld\n", p->name, label, (long long)count);
-		text_format(p->to, "%s_sum{route=\"%s\"} %.6f\n", p->name, label, (double)r->latency_us / 1e6);
-		text_format(p->to, "%s_count{route=\"%s\"} %lld\n", p->name, label, (long long)count);
+		count += sums[g].latency[LATENCY_BUCKETS];
+		text_format(p->to, "%s_bucket{group=\"%s\",le=\"+Inf\"} %lld\n", p->name, name, (long long)count);
+		text_format(p->to, "%s_sum{group=\"%s\"} %.6f\n", p->name, name, (double)sums[g].latency_us / 1e6);
+		text_format(p->to, "%s_count{group=\"%s\"} %lld\n", p->name, name, (long long)count);
 	}
 }
 
@@ -300,7 +358,15 @@ COUNTED(oldest_ready, by_kind(p, p->census->oldest_ready_ms, 1e3))
 COUNTED(tasks_open, ONE("%lld", (long long)p->census->tasks_open))
 COUNTED(oldest_lease, ONE("%.3f", (double)p->census->oldest_lease_ms / 1e3))
 COUNTED(oldest_event, ONE("%.3f", (double)p->census->oldest_event_ms / 1e3))
+COUNTED(queued, ONE("%lld", (long long)p->census->queued))
 COUNTED(levels_behind, ONE("%.3f", (double)p->census->levels_behind_ms / 1e3))
+
+static void write_levels_of(struct scrape *p)
+{
+	if (p->census)
+		text_format(p->to, "%s{level=\"low\"," OF_DATABASE "} %lld\n%s{level=\"out\"," OF_DATABASE "} %lld\n",
+		            p->name, (long long)p->census->low, p->name, (long long)p->census->out);
+}
 
 static void write_job_paused(struct scrape *p)
 {
@@ -335,13 +401,14 @@ static void begin(struct scrape *p, const char *name, const char *type, const ch
 }
 
 void metrics_write(struct text *to, const struct metrics *m, struct engine *e, struct connection_metrics connections,
-                   const struct census *census)
+                   const struct process_state *state, const struct census *census)
 {
 	struct scrape scrape = {.to = to,
 	                        .metrics = m,
 	                        .engine = e,
 	                        .lanes = engine_metrics(e),
 	                        .connections = connections,
+	                        .state = state,
 	                        .census = census},
 		      *p = &scrape;
 

@@ -44,9 +44,14 @@ void metrics_ended(struct metrics *m, const struct op *op, enum outcome outcome)
 void metrics_malformed(struct metrics *m, enum outcome why);
 /* Adds the numbers of a loop. */
 void metrics_add(struct metrics *sum, const struct metrics *of);
+/* How the process stands. */
+struct process_state {
+	bool    ready, draining;
+	int64_t certificate_until; /* ms since 1970; TIME_NONE: there is none */
+};
 /* Adds the text of /metrics. `m`, `connections`: the sums of all loops. `census` NULL: the database did not answer, and
  * its metrics are left out. */
 void metrics_write(struct text *to, const struct metrics *m, struct engine *e, struct connection_metrics connections,
-                   const struct census *census);
+                   const struct process_state *state, const struct census *census);
 
 #endif

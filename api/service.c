@@ -312,6 +312,7 @@ struct service *service_open(const struct service_options *options, struct engin
 	                            .body_max = options->body_max,
 	                            .ready = options->ready,
 	                            .ready_arg = options->arg,
+	                            .tls = options->tls,
 	                            .keys = options->keys,
 	                            .counts = counts_new(),
 	                            .activity = activity_new()};

@@ -105,10 +105,11 @@ package() {
 	apt-get -q -y --no-install-recommends install lintian && make deb && rm -f build/*dbgsym*.deb &&
 		lintian --allow-root --fail-on error,warning build/*.deb && apt-get -q -y install ./build/*.deb || return
 	install -d -o holdfast -g holdfast -m 700 /var/lib/holdfast && cd /var/lib/holdfast || return
-	HOLDFAST_LISTEN=unix:/tmp/shop runuser -u holdfast -- holdfast serve --config /etc/holdfast/holdfast.conf \
-		2> /tmp/log & until grep -q event=listening /tmp/log; do kill -0 $! || return; sleep 0.2; done
+	HOLDFAST_LISTEN=unix:/tmp/shop setpriv --reuid=holdfast --regid=holdfast --init-groups \
+		holdfast serve --config /etc/holdfast/holdfast.conf 2> /tmp/log &
+	until grep -q event=listening /tmp/log; do kill -0 $! || return; sleep 0.2; done
 	curl -sf --unix-socket /tmp/shop http://shop/readyz && grep 'jobs=expire,reap,deliver' /tmp/log || return
-	pkill -TERM -u holdfast holdfast && wait $! || return
+	kill $! && wait $! || return
 	bash -c '. /usr/share/bash-completion/completions/holdfast && COMP_WORDS=(holdfast ex) COMP_CWORD=1 && _holdfast &&
 		[ "${COMPREPLY[*]}" = export ]' || return
 	apt-get -q -y purge holdfast && [ ! -e /etc/holdfast ] && [ -d /var/lib/holdfast/var ]

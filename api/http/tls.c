@@ -27,6 +27,7 @@ struct tls {
 	pthread_mutex_t lock;
 	SSL_CTX        *context; /* under the lock */
 	char           *cert_file, *key_file;
+	_Atomic int64_t expires_at; /* of the certificate, ms since 1970; TIME_NONE: it does not say */
 };
 
 /* ---- a connection */
@@ -139,18 +140,23 @@ static bool file_wrong(const char *flag, const char *file, const char *what, cha
 	                 reason ? reason : "it gave no reason");
 }
 
-static void expiry_log(SSL_CTX *context, const char *file)
+/* Returns the time, ms since 1970, or TIME_NONE. */
+static int64_t expiry_log(SSL_CTX *context, const char *file)
 {
 	const ASN1_TIME *end = X509_get0_notAfter(SSL_CTX_get0_certificate(context));
 	struct text      expires = {0};
 	struct tm        tm;
 	bool             over = X509_cmp_current_time(end) < 0;
+	int64_t          at = TIME_NONE;
 
-	if (ASN1_TIME_to_tm(end, &tm))
-		time_write(&expires, (int64_t)timegm(&tm) * 1000);
+	if (ASN1_TIME_to_tm(end, &tm)) {
+		at = (int64_t)timegm(&tm) * 1000;
+		time_write(&expires, at);
+	}
 	log_event(over ? LOG_WARN : LOG_INFO, over ? "certificate_expired" : "certificate", "file=\"%s\" expires=%s",
 	          file, expires.data ? expires.data : "unknown");
 	text_fini(&expires);
+	return at;
 }
 
 static SSL_CTX *context_new(void)
@@ -189,7 +195,7 @@ static bool context_renew(struct tls *t, char *why, size_t why_size)
 		SSL_CTX_free(context);
 		return false;
 	}
-	expiry_log(context, t->cert_file);
+	t->expires_at = expiry_log(context, t->cert_file);
 	pthread_mutex_lock(&t->lock);
 	before = t->context;
 	t->context = context;
@@ -218,6 +224,11 @@ bool tls_reload(struct tls *t)
 	if (t && !context_renew(t, why, sizeof(why)))
 		log_event(LOG_ERROR, "reload_failed", "why=\"%s\"", why);
 	return t != NULL;
+}
+
+int64_t tls_expires(const struct tls *t)
+{
+	return t ? t->expires_at : TIME_NONE;
 }
 
 void tls_close(struct tls *t)

@@ -21,6 +21,8 @@ void tls_close(struct tls *t);
 /* Reads both files again, for new connections; living ones go on with what they have. Files that are wrong change
  * nothing and are an error in the log. False: there is no TLS. */
 bool tls_reload(struct tls *t) MUST_CHECK;
+/* When the certificate expires, ms since 1970; TIME_NONE: there is none. Any thread. */
+int64_t tls_expires(const struct tls *t);
 /* Makes the server's end of a new connection on a socket, which closes with it; the caller's. */
 struct bufferevent *tls_bufferevent(struct event_base *base, int fd, struct tls *t) MUST_CHECK;
 /* Tells the client that nothing follows (RFC 9112, 9.8), when all has been sent; once. Bytes of the client may still be

@@ -235,10 +235,11 @@ Test(access, metrics_of_the_process)
 	     "raw GET /metrics -> 200 '~holdfast_build_info{version='"
 	     " '~# TYPE process_cpu_seconds_total counter' ~\nprocess_cpu_seconds_total"
 	     " ~\nprocess_resident_memory_bytes ~\nprocess_virtual_memory_bytes ~\nprocess_open_fds ~\nprocess_max_fds"
-	     " ~\nprocess_start_time_seconds ~\nprocess_threads"
-	     " '~holdfast_request_seconds_bucket{route=GET /livez,le=0.5} 1'"
-	     " '~holdfast_request_seconds_bucket{route=GET /livez,le=2.5} 1'"
-	     " '~holdfast_request_seconds_bucket{route=GET /livez,le=10} 1'");
+	     " ~\nprocess_start_time_seconds ~\nprocess_threads '~\nholdfast_database_up 1\n'"
+	     " '~\nholdfast_service_ready 1\n' '~\nholdfast_draining 0\n'"
+	     " '~holdfast_request_seconds_bucket{group=console,le=0.5} 1'"
+	     " '~holdfast_request_seconds_bucket{group=console,le=2.5} 1'"
+	     " '~holdfast_request_seconds_bucket{group=console,le=10} 1'");
 }
 
 enum { UNREAD = 1500 }; /* so many calls that their lines do not fit into a pipe */
