@@ -80,6 +80,7 @@ bool census_read(struct db *db, bool brief, struct census *out)
 	if (!brief && (db_ask(db, STOCK_STATS, NULL, db_ints, &out->stock) != DB_OK ||
 	               db_ask(db, EVENT_FIGURES, NULL, db_ints, &out->event_rows) != DB_OK ||
 	               db_ask(db, LEVELS_BEHIND, NULL, db_ints, &out->levels_behind_ms) != DB_OK ||
+	               db_ask(db, QUEUE_FIGURES, NULL, db_ints, &out->low) != DB_OK ||
 	               ahead_read(db, out->ahead) != DB_OK))
 		return false;
 	out->took_ms = clock_boot_ms() - began_ms;

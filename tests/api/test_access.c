@@ -242,6 +242,23 @@ Test(access, metrics_of_the_process)
 	     " '~holdfast_request_seconds_bucket{group=console,le=10} 1'");
 }
 
+/* What an alert looks at, and to which group a call belongs. */
+Test(access, metrics_of_what_waits)
+{
+	flow("raw PUT /v1/locations/po {'kind':'incoming'}                -> 201",
+	     "receipt A@po +5 B +2                                        -> 201",
+	     "raw PUT /v1/skus/B/threshold {'low':2,'location':'main'}    -> 200",
+	     "reserve R1 A@po=3 confirm=true                              -> 201",
+	     "reserve R2 A@po=1 B=1                                       -> 201",
+	     "raw POST /v1/reservations/find {'order_ids':['R1']}         -> 200",
+	     "wait:20 raw GET /metrics -> 200 '~\nholdfast_queued_lines{scope=database} 2\n'"
+	     " '~\nholdfast_levels{level=low,scope=database} 1\n' '~\nholdfast_levels{level=out,scope=database} 0\n'"
+	     " '~\nholdfast_request_seconds_count{group=orders} 2\n'"
+	     " '~\nholdfast_request_seconds_count{group=stock} 3\n'"
+	     " '~\nholdfast_request_seconds_count{group=reads} 1\n'",
+	     "wait:20 raw GET /metrics -> 200 !~holdfast_certificate_expiry_timestamp_seconds{");
+}
+
 enum { UNREAD = 1500 }; /* so many calls that their lines do not fit into a pipe */
 
 static void ask_each(struct client *c, int count)

@@ -33,6 +33,8 @@ class Asker(threading.Thread):
 
     def do(self, path, body, method='POST'):
         status, answer = self.ask(method, path, body)
+        if status is None:  # the service has closed a connection that was idle for long; the id makes a repeat safe
+            status, answer = self.ask(method, path, body)
         self.stage.need(status in (200, 201), f'{method} {path} {body}: {status} {answer}')
         return answer
 
