@@ -63,8 +63,9 @@ const struct command commands[] = {
          "  holdfast stats --json\n"
          "  holdfast stats --watch 5\n",
          stats_run},
-	{"show", SHOW, "sku SKU | order ORDER_ID | task ID | buried", 2, "one of them, for people",
+	{"show", SHOW, "sku SKU | skus TEXT | order ORDER_ID | task ID | buried", 2, "one of them, for people",
          "  holdfast show sku MUG\n"
+         "  holdfast show skus shirt\n"
          "  holdfast show order R1\n"
          "  holdfast show order R1 --json\n"
          "  holdfast show buried\n"

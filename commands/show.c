@@ -16,7 +16,11 @@ enum { COLUMNS_MAX = 16, GAP = 2 };
 
 static const struct {
 	const char *word, *call;
-} kinds[] = {{"sku", "/v1/skus/"}, {"order", "/v1/reservations/"}, {"task", "/v1/tasks/"}, {"buried", "/v1/buried"}};
+} kinds[] = {{"sku", "/v1/skus/"},
+             {"skus", "/v1/skus?limit=1000&q="},
+             {"order", "/v1/reservations/"},
+             {"task", "/v1/tasks/"},
+             {"buried", "/v1/buried"}};
 
 /* ---- printing */
 
@@ -218,10 +222,12 @@ static int show_act(struct asker *a, void *arg)
 	} while (status == 200 && cursor.len > 0);
 	if (status != 200)
 		status = ask_refused(status, &body);
+	else if (any)
+		status = EXIT_DONE;
+	else if (strstr(first, "q="))
+		status = say_status(EXIT_TROUBLE, "no sku has this text in its code, its name or a barcode");
 	else
-		status = any ? EXIT_DONE
-		             : say_status(EXIT_TROUBLE, "no order is buried%s",
-		                          strchr(first, '?') ? " with this error" : "");
+		status = say_status(EXIT_TROUBLE, "no order is buried%s", strchr(first, '?') ? " with this error" : "");
 	text_fini(&target);
 	text_fini(&body);
 	text_fini(&cursor);
@@ -230,7 +236,7 @@ static int show_act(struct asker *a, void *arg)
 
 int show_run(void)
 {
-	static const char *const words[] = {"sku", "order", "task", "buried"};
+	static const char *const words[] = {"sku", "skus", "order", "task", "buried"};
 
 	const char *word = operand(0), *id = operand(1), *error = option_text(OPTION_error);
 	struct text target = {0};
@@ -243,7 +249,8 @@ int show_run(void)
 	buried = word && strcmp(word, "buried") == 0;
 	if (!word || i == LENGTH(kinds) || buried == (id != NULL) || (error && !buried))
 		return operand_wrong(i == LENGTH(kinds) ? word : NULL, words, LENGTH(words),
-		                     "show sku SKU, order ORDER_ID, task ID or buried; try `holdfast show --help`");
+		                     "show sku SKU, skus TEXT, order ORDER_ID, task ID or buried; try `holdfast show "
+		                     "--help`");
 	if (id && (!*id || strlen(id) > 1000))
 		return say_status(EXIT_TROUBLE, "there is no such %s", word);
 	text_add(&target, error ? "/v1/reservations?state=buried&limit=1000&error=" : kinds[i].call);

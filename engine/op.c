@@ -44,7 +44,8 @@ struct op *op_new(enum op_kind kind, size_t lines_max, size_t text_size)
 void op_forget(struct op *op)
 {
 	const struct op_trait *of = op_trait(op);
-	struct query          *q = of->by == BY_READER && of->size > 0 ? op->query : NULL;
+	bool                   lists = (of->by == BY_READER && of->size > 0) || of->by == BY_SEARCH;
+	struct query          *q = lists ? op->query : NULL;
 
 	reservation_free(op->reservation);
 	op->reservation = NULL;
@@ -70,7 +71,7 @@ void op_forget(struct op *op)
 	free(q->lows);
 	free(q->lows_of);
 	sku_details_fini(&q->details);
-	*q = (struct query){.page = q->page};
+	*q = (struct query){.page = q->page, .search = q->search};
 }
 
 void losses_forget(struct losses *losses)

@@ -20,9 +20,10 @@ enum op_kind {
 #undef ASKED
 	OP_KINDS
 };
-/* The thread that answers a kind. BY_LANE: many in one transaction. BY_READER: totals, reservations, lists. BY_CENSUS:
- * counts, which walk an index. BY_BACKGROUND: jobs. BY_FEED: events. Each has its own connection. */
-enum answerer { BY_LANE, BY_READER, BY_CENSUS, BY_BACKGROUND, BY_FEED, ANSWERERS };
+/* The thread that answers a kind. BY_LANE: many in one transaction. BY_READER: totals, reservations, lists. BY_SEARCH:
+ * skus by a part of their texts, which it has in memory. BY_CENSUS: counts, which walk an index. BY_BACKGROUND: jobs.
+ * BY_FEED: events. Each has its own connection. */
+enum answerer { BY_LANE, BY_READER, BY_SEARCH, BY_CENSUS, BY_BACKGROUND, BY_FEED, ANSWERERS };
 /* The traits of a kind, by op_kinds.def. */
 struct op_trait {
 	enum answerer          by;
@@ -161,6 +162,7 @@ struct page {
 	const char            *prefix;   /* .. or skus: the beginning of their ids or codes .. */
 	const char            *location; /* .. where they were ever stocked .. */
 	const char            *barcode;  /* .. that have it .. */
+	const char            *text;     /* .. of which the code, the name or a barcode contains it; folded .. */
 	bool                   low;      /* .. and are low or out */
 	bool                   detailed; /* of skus: their details, too */
 	const char           **ids;      /* OP_FIND: the orders, op_ids */
@@ -181,6 +183,7 @@ struct low {
 
 struct query { /* OP_FIND, OP_TOTALS, OP_STOCK and the lists; the query owns its findings */
 	struct page          page;
+	struct search       *search;       /* OP_SEARCH_SKUS: the memory of the thread that answers it */
 	struct reservation **reservations; /* of OP_FIND one for each id; NULL: there is none */
 	struct movement    **movements;
 	size_t               items;     /* number of found items */

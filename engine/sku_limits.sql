@@ -51,6 +51,10 @@ BEGIN NOT ATOMIC
     INSERT INTO sku_barcode (sku_id, place, barcode, code)
       WITH given(place, barcode) AS (VALUES {rows}) SELECT id, place, barcode, {code} FROM given WHERE place > 0;
   END IF;
+  IF {named} OR {barcoded} THEN
+    REPLACE INTO sku_text (number, sku_id)
+      SELECT GREATEST(COALESCE(MAX(number), 0) + 1, {clock_stamp}), id FROM sku_text;
+  END IF;
   COMMIT;
   SELECT made, most, id;
 END

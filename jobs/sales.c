@@ -57,6 +57,8 @@ static void details_write(struct txn *t, const struct sku_put *put, uint32_t sku
 		values_row(&barcodes, V_INT(sku_id), V_INT(i + 1), V_TEXT(put->barcodes[i]), V_TEXT(put->sku));
 	if (barcodes.rows > 0)
 		txn_run(t, SALES_BARCODES_ADD, &(struct fill){.rows = &barcodes});
+	if (put->named || put->barcoded)
+		txn_run(t, SALES_TEXT, &(struct fill){.sku = sku_id});
 	values_fini(&barcodes);
 }
 

@@ -50,6 +50,11 @@ SELECT for_sale, stop_reason FROM location FORCE INDEX (PRIMARY) WHERE location_
 -- Rows: (sku, place, barcode, code).
     INSERT INTO sku_barcode (sku_id, place, barcode, code) VALUES {rows};
 
+-- name: sales_text
+-- Numbers the change of its name or barcodes, as sku_put does.
+    REPLACE INTO sku_text (number, sku_id)
+      SELECT GREATEST(COALESCE(MAX(number), 0) + 1, {clock_stamp}), {sku} FROM sku_text;
+
 -- name: sales_location
 -- {was_for_sale}: 0 where sales there were stopped when it was read.
     UPDATE location FORCE INDEX (PRIMARY) SET for_sale = {for_sale}, stop_reason = {reason}

@@ -219,6 +219,12 @@ SELECT k.code AS sku, b.sku_id, b.place
   FROM sku_barcode b FORCE INDEX (PRIMARY) LEFT JOIN sku k USING (sku_id)
  WHERE NOT (b.code <=> k.code) AND b.sku_id BETWEEN {from_id} AND {until_id};
 
+-- name: text_names_a_sku (by_sku)
+-- A change of a name or of barcodes is of a sku, so that processes which search find it.
+SELECT t.number, t.sku_id
+  FROM sku_text t FORCE INDEX (sku) LEFT JOIN sku k USING (sku_id)
+ WHERE k.sku_id IS NULL AND t.sku_id BETWEEN {from_id} AND {until_id};
+
 -- name: level_is_whole (by_sku)
 -- A level is one of three, and its threshold is not below zero.
 SELECT k.code AS sku, o.code AS location, v.level, v.low

@@ -9,7 +9,9 @@
 #include "api/calls/page.h"
 #include "api/request.h"
 #include "engine/base/clock.h"
+#include "engine/base/fold.h"
 #include "engine/base/memory.h"
+#include "engine/read/search.h"
 #include "engine/sku_limits.h"
 #include "engine/rows_json.h"
 
@@ -514,19 +516,47 @@ static bool prefix_read(struct request *r, const char **prefix)
 	return false;
 }
 
+/* False: it is no text that skus are found by, or stands beside a filter that it does not go with, and the request is
+ * answered. */
+static bool search_text_read(struct request *r, const char **text)
+{
+	const char *beside = query_text(r, "prefix") ? "prefix" : query_text(r, "barcode") ? "barcode" : NULL;
+
+	*text = query_text(r, "q");
+	if (*text && !search_fits(*text)) {
+		reply_invalid(r, "q", "must be 2 to 200 characters of UTF-8 without control characters");
+		return false;
+	}
+	if (!*text || !beside)
+		return true;
+	metrics_refused(&r->all->metrics, SEARCH_FILTER);
+	reply_problem(r, outcome_status(SEARCH_FILTER), outcome_code(SEARCH_FILTER), beside,
+	              outcome_detail(SEARCH_FILTER), NULL, NULL);
+	return false;
+}
+
+static const char *folded_text(struct op *op, const char *text)
+{
+	char folded[SEARCH_BYTES] UNZEROED;
+
+	return op_text(op, folded, (size_t)(text_fold(folded, text, strlen(text)) - folded));
+}
+
 void get_skus(struct request *r)
 {
-	const char *prefix, *barcode, *low = query_text(r, "low"), *location;
+	const char *prefix, *barcode, *text, *low = query_text(r, "low"), *location;
 	struct op  *op;
 
-	if (!prefix_read(r, &prefix) || !query_barcode(r, &barcode))
+	if (!search_text_read(r, &text) || !prefix_read(r, &prefix) || !query_barcode(r, &barcode))
 		return;
 	if (low && strcmp(low, "true") != 0)
 		reply_invalid(r, "low", "must be true, or left out");
-	else if (query_code(r, "location", LOCATION_MAX, &location) && (op = page_op(r, OP_LIST_SKUS))) {
+	else if (query_code(r, "location", LOCATION_MAX, &location) &&
+	         (op = page_op(r, text ? OP_SEARCH_SKUS : OP_LIST_SKUS))) {
 		op->query->page.prefix = prefix ? op_text(op, prefix, strlen(prefix)) : NULL;
 		op->query->page.location = location ? op_text(op, location, strlen(location)) : NULL;
 		op->query->page.barcode = barcode ? op_text(op, barcode, strlen(barcode)) : NULL;
+		op->query->page.text = text ? folded_text(op, text) : NULL;
 		op->query->page.low = low != NULL;
 		request_ask(r, op, skus_write);
 	}

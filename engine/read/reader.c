@@ -1,6 +1,6 @@
 /* reader.c - see reader.h. One thread answers totals, reservations and lists, another (the background reader) runs the
- * work of jobs, a third (the census) counts. So none of them holds up a reservation, and no read and no lease waits
- * behind a count. */
+ * work of jobs, a third (the census) counts, a fourth searches skus. So none of them holds up a reservation, and no
+ * read and no lease waits behind a count or a search. The fourth connects when it is first asked. */
 #include "engine/read/reader.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
@@ -12,6 +12,8 @@
 #include "engine/loop.h"
 #include "engine/read/census.h"
 #include "engine/read/list.h"
+#include "engine/read/search.h"
+#include "engine/read/sku_list.h"
 #include "engine/read/totals.h"
 #include "engine/sku_limits.h"
 
@@ -34,6 +36,7 @@ struct reader {
 	_Atomic bool   connected;
 	struct outbox  outbox;
 	struct op     *parked; /* to be answered again: JOB_AGAIN, and lists that look on */
+	struct search *search; /* BY_SEARCH; otherwise NULL */
 };
 
 static enum db_result job_run(struct db *db, struct op *op)
@@ -54,7 +57,8 @@ static const struct {
 	{OP_GET_CUSTOMER, NULL, totals_of_customer},
 	{OP_TOTALS, totals_answer, NULL},
 	{OP_STOCK, NULL, totals_by_place},
-	{OP_LIST_SKUS, NULL, totals_page},
+	{OP_LIST_SKUS, NULL, sku_list_page},
+	{OP_SEARCH_SKUS, NULL, sku_list_page},
 	{OP_LIST_MOVEMENTS, NULL, list_movements},
 	{OP_LIST_RESERVATIONS, NULL, list_reservations},
 	{OP_COUNTS, NULL, census_answer},
@@ -75,6 +79,16 @@ static enum outcome reader_outcome(const struct op *op, enum db_result result, b
 	return BUSY;
 }
 
+/* True: there is a connection. What a search has in memory ends with its connection. */
+static bool reader_connects(struct reader *r)
+{
+	if (db_connected(r->db))
+		return true;
+	if (r->search)
+		search_forget(r->search);
+	return db_connect(r->db);
+}
+
 /* Where the catalogue forgot its names in the midst, what was not found may be there. */
 static enum db_result reader_ask(struct reader *r, size_t how, struct op **ops, size_t count)
 {
@@ -82,7 +96,7 @@ static enum db_result reader_ask(struct reader *r, size_t how, struct op **ops, 
 	unsigned          past;
 	enum db_result    result;
 
-	if (!db_connected(r->db) && !db_connect(r->db))
+	if (!reader_connects(r))
 		return db_has_answered_other(r->db) ? DB_ERROR : DB_AWAY;
 	past = catalogue_past(c);
 	result = answers[how].all ? answers[how].all(r->db, ops, count) : answers[how].one(r->db, ops[0]);
@@ -95,10 +109,12 @@ static enum db_result reader_ask(struct reader *r, size_t how, struct op **ops, 
  * in between. */
 static bool looks_on(const struct op *op)
 {
-	if (op->kind != OP_LIST_RESERVATIONS && op->kind != OP_LIST_SKUS)
+	bool of_skus = op->kind == OP_LIST_SKUS || op->kind == OP_SEARCH_SKUS;
+
+	if (op->kind != OP_LIST_RESERVATIONS && !of_skus)
 		return false;
 	return op->outcome == OUTCOME_OK && op->query->page.cursor[0] &&
-	       (op->kind == OP_LIST_SKUS ? op->lines_count : op->query->items) == 0 && !op_cancelled(op) &&
+	       (of_skus ? op->lines_count : op->query->items) == 0 && !op_cancelled(op) &&
 	       clock_ms() < op->arrived_ms + LOOK_ON_MS;
 }
 
@@ -148,6 +164,8 @@ static void reader_answer(struct reader *r, size_t how, struct op **ops, size_t 
 static bool reader_takes(struct reader *r, struct op *op)
 {
 	op_begun(op, clock_ms());
+	if (op->kind == OP_SEARCH_SKUS)
+		op->query->search = r->search;
 	if (op_take(op))
 		return true;
 	op->outcome = DATABASE_AWAY;
@@ -244,6 +262,11 @@ static void reader_idle(struct reader *r)
 {
 	if (r->by == BY_CENSUS)
 		return;
+	if (r->search) {
+		if (db_connected(r->db) && search_keep(r->db, r->search) != DB_OK)
+			db_close(r->db); /* the next search begins anew */
+		return;
+	}
 	if (!db_connected(r->db) || !db_check(r->db))
 		shared_connected(r->shared, &r->connected, db_connect(r->db));
 }
@@ -261,7 +284,8 @@ static void *reader_main(void *arg)
 	struct reader *r = arg;
 	struct op     *taken[READER_OPS];
 
-	shared_connected(r->shared, &r->connected, db_connect(r->db));
+	if (!r->search)
+		shared_connected(r->shared, &r->connected, db_connect(r->db));
 	for (;;) {
 		size_t count = queue_take(&r->queue, taken, READER_OPS, pause_ms(r));
 
@@ -288,6 +312,7 @@ struct reader *reader_open(struct shared *shared, enum answerer by)
 	db_silence_set(r->db, by == BY_READER ? SILENCE_S : COUNT_S);
 	queue_init(&r->queue);
 	outbox_init(&r->outbox);
+	r->search = by == BY_SEARCH ? search_new(SEARCH_BYTES_MAX) : NULL;
 	thread_start(&r->thread, reader_main, r);
 	return r;
 }
@@ -298,6 +323,7 @@ void reader_close(struct reader *r)
 	pthread_join(r->thread, NULL);
 	queue_fini(&r->queue);
 	db_free(r->db);
+	search_free(r->search);
 	free(r);
 }
 

@@ -384,6 +384,8 @@ static const struct damage {
          "UPDATE location SET stop_reason = NULL WHERE code = 'main'"},
 	{"barcode_names_its_sku", "sku=A sku_id=1 place=1", true, "INSERT INTO sku_barcode VALUES (1, 1, '4', 'B')",
          "DELETE FROM sku_barcode"},
+	{"text_names_a_sku", "number=5 sku_id=99", false, "INSERT INTO sku_text VALUES (5, 99)",
+         "DELETE FROM sku_text WHERE sku_id = 99"},
 	{"level_is_whole", "sku=A location=- level=9 low=-", true, "INSERT INTO level VALUES (1, 99, 9, NULL, 0)",
          "DELETE FROM level WHERE location_id = 99"},
 	{"level_is_whole", "sku=A location=- level=2 low=-5", true, "INSERT INTO level VALUES (1, 99, 2, -5, 0)",

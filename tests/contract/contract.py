@@ -251,6 +251,9 @@ class Contract:
             names.pop('state')
         if 'error' in names:
             names['state'] = 'buried'
+        if 'q' in names:
+            for name in ('prefix', 'barcode'):
+                names.pop(name, None)
         if 'on_hold' in names:
             for name in ('sku', 'location', 'error'):
                 names.pop(name, None)

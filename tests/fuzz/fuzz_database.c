@@ -18,6 +18,8 @@
 #include "engine/read/census.h"
 #include "engine/read/key.h"
 #include "engine/read/list.h"
+#include "engine/read/search.h"
+#include "engine/read/sku_list.h"
 #include "engine/read/totals.h"
 #include "engine/rows_json.h"
 #include "hostile.h"
@@ -140,7 +142,28 @@ static enum db_result list_of(struct asker *a, enum op_kind kind, enum db_result
 
 static enum db_result list_skus(struct asker *a)
 {
-	return list_of(a, OP_LIST_SKUS, totals_page);
+	return list_of(a, OP_LIST_SKUS, sku_list_page);
+}
+
+/* Twice, so that the second one reads what has changed. */
+static enum db_result search_skus(struct asker *a)
+{
+	struct search *search = search_new(1 << 20);
+	enum db_result result = DB_OK;
+
+	for (int i = 0; i < 2 && result == DB_OK && db_connected(a->db); i++) {
+		struct op *op = op_of(OP_SEARCH_SKUS);
+
+		op->query->search = search;
+		op->query->page.text = how & 16 ? "an" : "aa";
+		op->query->page.limit = 1 + (how >> 5 & 3);
+		op->query->page.low = how >> 7 & 1;
+		op->query->page.location = how & 8 ? "main" : NULL;
+		result = sku_list_page(a->db, op);
+		op_told(a, op);
+	}
+	search_free(search);
+	return result;
 }
 
 static enum db_result list_orders(struct asker *a)
@@ -598,7 +621,7 @@ static enum db_result (*const askers[])(struct asker *a) = {
 	limits,  claim,        task_lists,   task_ends, reap,      buried,      jobs,       locations, queue_page,
 	handout, loss,         arrival,      pull,      watch,     pauses,      levels,     threshold, feed,
 	touched, walk,         keeping,      webhooks,  server,    past,        writer,     find,      stock,
-	history,
+	history,  search_skus,
 };
 
 /* ---- one input */

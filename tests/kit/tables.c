@@ -61,6 +61,7 @@ void tables_rows(struct scratch *s)
 	                  " FROM seq_1_to_200");
 	tables_run(s->db, "INSERT INTO key_hold SELECT seq, 5 + seq MOD 2, 1 FROM seq_1_to_200");
 	tables_run(s->db, "INSERT INTO sku_limit SELECT seq, seq FROM seq_1_to_3");
+	tables_run(s->db, "INSERT INTO sku_text SELECT seq, seq FROM seq_1_to_3");
 	tables_run(s->db, "INSERT INTO customer_units SELECT CONCAT('C', seq), 1 + seq MOD 3, 1 FROM seq_1_to_50");
 	tables_run(s->db, "INSERT INTO level SELECT k.sku_id, 1, 3, NULL, 5 FROM sku k");
 	tables_run(s->db, "UPDATE level_watch SET task_id = 7, fence = 1");

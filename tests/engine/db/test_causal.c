@@ -129,7 +129,7 @@ static const struct {
          "task_give_back_held "
          "task_mark_returned task_heartbeat purge_rows purge_customers purge_nothing_had purge_lines purge_notes "
          "purge_shorts purge_holds purge_returned purge_splits purge_amends sales_turn sales_shut_out sales_skus "
-         "sales_numbers sales_details sales_barcodes_drop sales_location "},
+         "sales_numbers sales_details sales_barcodes_drop sales_text sales_location "},
 	{"A row that nobody else writes: of its own process, writer or deliverer.",
          " writer_touch writer_leave process_leave webhook_renew webhook_return webhook_pass webhook_save "
          "webhook_attempts_save "},

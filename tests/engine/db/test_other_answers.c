@@ -172,6 +172,7 @@ static const struct {
 	{"GET", "/v1/skus/A", ""},
 	{"GET", "/v1/skus?limit=3", ""},
 	{"GET", "/v1/skus?low=true", ""},
+	{"GET", "/v1/skus?q=wo", ""},
 	{"POST", "/v1/stock", "{\"skus\":[\"A\",\"B\"],\"locations\":[\"main\"]}"},
 	{"POST", "/v1/reservations/find", "{\"order_ids\":[\"R1\",\"held\"]}"},
 	{"GET", "/v1/skus/A/movements", ""},
