@@ -152,7 +152,7 @@ tidy:; tests/tidy.sh && tests/rooms.py
 
 install: $(B)/holdfast
 	install -D -m 755 $< $(DESTDIR)$(PREFIX)/bin/holdfast
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/holdfast README.md LICENSE api/openapi.yaml
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/holdfast README.md CHANGELOG.md LICENSE api/openapi.yaml
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/holdfast/docs docs/*.md
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/holdfast/docs/pictures docs/pictures/*.png
 	$< manual man | install -D -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/share/man/man1/holdfast.1
