@@ -3,6 +3,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "engine/log/feed.h"
+#include "engine/past.h"
 #include "schema/migrate.h"
 #include "tests/kit/scratch.h"
 
@@ -52,6 +53,7 @@ static void setup(void)
 	catalogue = catalogue_new();
 	feed = feed_new(catalogue);
 	reader = scratch_connection(&s);
+	past_watch(db_source(reader), catalogue);
 }
 
 static void teardown(void)
