@@ -54,7 +54,7 @@ while read -r path; do
 	grep -qF "  $path:" api/openapi.yaml || wrong "openapi.yaml does not know $path"
 done < <(sed -nE 's/^(X|JOB)\([A-Z]+, *"([^"]+)".*/\2/p' api/routes.def | sort -u)
 while read -r code; do
-	[ -z "$code" ] || grep -qE "\b$code\b" api/openapi.yaml || wrong "openapi.yaml does not know the code $code"
+	[ -z "$code" ] || grep -qE "^        - $code\$" api/openapi.yaml || wrong "openapi.yaml does not know the code $code"
 	[ -z "$code" ] || grep -qE "^\| (no|[0-9]).*\`$code\`" docs/reference.md || wrong "reference.md does not say whether to send again after $code"
 done < <(sed -nE 's/^X\([A-Z_]+, *"([a-z_]*)".*/\1/p' engine/outcome.def | sort -u)
 
