@@ -1,6 +1,6 @@
 /* absent.c - see absent.h. Pages of the whole stock are read, as export reads them. */
 #include "commands/absent.h"
-#include "engine/locations.h"
+#include "engine/catalogue/locations.h"
 #include "engine/rows.h"
 
 #include <string.h>

@@ -18,7 +18,7 @@
 #include "engine/base/json.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/catalogue.h"
+#include "engine/catalogue/catalogue.h"
 #include "engine/db/db.h"
 
 #include <errno.h>

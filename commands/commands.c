@@ -11,7 +11,7 @@
 #include "engine/db/retry.h"
 #include "engine/db/txn.h"
 #include "engine/log/keeping.h"
-#include "engine/past.h"
+#include "engine/catalogue/past.h"
 #include "jobs/task/claim.h"
 #include "jobs/exec.h"
 #include "jobs/task/kick.h"

@@ -10,7 +10,7 @@
 #include "engine/base/memory.h"
 #include "engine/log/event_json.h"
 #include "engine/log/feed.h"
-#include "engine/past.h"
+#include "engine/catalogue/past.h"
 #include "jobs/stop.h"
 
 #include <errno.h>

@@ -7,7 +7,7 @@
 #include "commands/terminal/bar.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
-#include "engine/locations.h"
+#include "engine/catalogue/locations.h"
 #include "engine/rows.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
 #include "engine/base/log.h"
 #include "engine/base/utf8.h"
 #include "engine/db/retry.h"
-#include "engine/past.h"
+#include "engine/catalogue/past.h"
 #include "jobs/sales.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "engine/base/memory.h"
 #include "engine/lane/lane.h"
 #include "engine/log/follow.h"
-#include "engine/past.h"
+#include "engine/catalogue/past.h"
 #include "engine/read/reader.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* new_skus.c - see new_skus.h. */
 #include "engine/new_skus.h"
-#include "engine/past.h"
+#include "engine/catalogue/past.h"
 #include "engine/rows.h"
 
 /* Lists the codes that the catalogue lacks. */

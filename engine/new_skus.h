@@ -2,7 +2,7 @@
 #ifndef NEW_SKUS_H
 #define NEW_SKUS_H
 
-#include "engine/catalogue.h"
+#include "engine/catalogue/catalogue.h"
 #include "engine/db/db.h"
 
 /* Makes those of the skus that are not there; the catalogue knows all of them then. It bears repeating. */

@@ -8,7 +8,7 @@
 #include "engine/log/event_type.h"
 #include "engine/outcome.h"
 #include "engine/rows.h"
-#include "engine/sku_details.h"
+#include "engine/catalogue/sku_details.h"
 
 #include <stdatomic.h>
 

@@ -3,7 +3,7 @@
 #ifndef ROWS_H
 #define ROWS_H
 
-#include "engine/catalogue.h"
+#include "engine/catalogue/catalogue.h"
 #include "engine/db/db.h"
 
 enum reservation_state {

@@ -2,7 +2,7 @@
 #ifndef SHARED_H
 #define SHARED_H
 
-#include "engine/catalogue.h"
+#include "engine/catalogue/catalogue.h"
 #include "engine/db/source.h"
 
 #include <pthread.h>

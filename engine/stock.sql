@@ -20,20 +20,6 @@ o.kind = {stock}
 -- Units at location o are in the house, and in `on_hand` of their sku: location_in_house in C.
 o.kind <> {incoming}
 
--- piece: locations_version
--- Another number, and never 0, where a location has come or says anything else. CRC32 alone does not do: the same
--- change of two rows leaves the sum as it was.
-SELECT (COUNT(*) << 32 | BIT_XOR(CRC32(MD5(CONCAT_WS(' ', location_id, code, kind, IFNULL(expected_at, ''),
-                                                  IFNULL(waits_at, ''), for_sale))))) + 1
-  FROM location FORCE INDEX (PRIMARY)
-
--- name: locations_version
-{locations_version};
-
--- name: locations_read
--- All of them: they are few.
-SELECT location_id, code, kind, expected_at, waits_at, for_sale FROM location FORCE INDEX (PRIMARY);
-
 -- name: location_make
 INSERT IGNORE INTO location (code) VALUES {rows};
 
@@ -101,30 +87,9 @@ t.sku_id, t.location_id, t.available, t.reserved, {location_says}, o.expected_at
 -- The totals of the skus {list}, by location.
 SELECT {total_columns} {total_rows};
 
--- piece: stops
--- Rows as those of totals, without a location: the reason (4) of each of the skus {list} whose sale is stopped.
-SELECT sku_id, NULL, 4, 0, NULL, stop_reason, 0 FROM sku FORCE INDEX (PRIMARY) WHERE sku_id IN ({list}) AND for_sale = 0
-
 -- name: stock_totals_told
--- The same for readers, who are told what is stopped.
+-- The same for readers: their answers say what is stopped.
 SELECT {total_columns} {total_rows} UNION ALL {stops};
-
--- piece: details
--- Likewise names (1), barcodes (2), thresholds (3) and reasons of stops (4) of the skus {list}. Texts stand in the
--- column of times, because each further column costs the reader 4 % of a GET.
-SELECT sku_id, NULL, 1, 0, NULL, name, 0 FROM sku FORCE INDEX (PRIMARY)
- WHERE sku_id IN ({list}) AND name IS NOT NULL
-UNION ALL
-SELECT sku_id, NULL, 2, place, NULL, barcode, 0 FROM sku_barcode FORCE INDEX (PRIMARY) WHERE sku_id IN ({list})
-UNION ALL
-SELECT l.sku_id, NULL, 3, l.low, NULL, o.code, 0
-  FROM level l FORCE INDEX (PRIMARY) LEFT JOIN location o FORCE INDEX (PRIMARY) ON o.location_id = l.location_id
- WHERE l.sku_id IN ({list}) AND l.low IS NOT NULL
-UNION ALL
-{stops}
-
--- name: sku_details
-{details};
 
 -- name: stock_totals_detailed
 -- Both in one trip.

@@ -1,7 +1,7 @@
 /* location.c - see location.h. */
 #include "jobs/location.h"
 #include "engine/base/clock.h"
-#include "engine/past.h"
+#include "engine/catalogue/past.h"
 #include "jobs/task/claim.h"
 #include "jobs/task/complete.h"
 

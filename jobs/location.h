@@ -3,7 +3,7 @@
 #ifndef JOBS_LOCATION_H
 #define JOBS_LOCATION_H
 
-#include "engine/catalogue.h"
+#include "engine/catalogue/catalogue.h"
 #include "engine/db/db.h"
 #include "engine/outcome.h"
 #include "jobs/sales.h"

@@ -5,8 +5,8 @@
 #include "engine/base/memory.h"
 #include "engine/db/txn.h"
 #include "engine/log/event.h"
-#include "engine/past.h"
-#include "engine/sku_limits.h"
+#include "engine/catalogue/past.h"
+#include "engine/catalogue/sku_limits.h"
 
 #include <stdlib.h>
 #include <string.h>

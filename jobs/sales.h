@@ -7,7 +7,7 @@
 #define JOBS_SALES_H
 
 #include "engine/base/json.h"
-#include "engine/catalogue.h"
+#include "engine/catalogue/catalogue.h"
 #include "engine/db/db.h"
 
 struct sku_put;
@@ -33,8 +33,8 @@ enum db_result sales_of_skus(struct db *db, const struct sales_wish *wish, struc
                              size_t count) MUST_CHECK;
 /* The same at a location that exists. */
 enum db_result sales_at(struct db *db, const struct sales_wish *wish, uint32_t location_id) MUST_CHECK;
-/* A PUT of a sku (engine/sku_limits.h), whether sales are named in it or not: all of it in one transaction, but that a
- * new sku is made before. A job's run (op.h). */
+/* A PUT of a sku (sku_limits.h), whether sales are named in it or not: all of it in one transaction, but that a new sku
+ * is made before. A job's run (op.h). */
 enum db_result sales_put(struct db *db, void *put) MUST_CHECK;
 /* Of PUTs that came together: those that stop sales for one reason share one transaction, and so one shut-out of all
  * writers. A job's `together` (op.h). */

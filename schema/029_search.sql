@@ -1,6 +1,6 @@
 -- Skus are found by a part of their code, name or barcode. A process that is asked for it keeps these texts in memory.
 
--- The skus whose name or barcodes were set since this version, each with the number of its last change. A process that
+-- A row for each sku that got a name or barcodes since this version: the number of its last change. A process that
 -- knows all changes up to one number asks for those behind it. New skus have rising numbers of their own.
 CREATE TABLE IF NOT EXISTS sku_text (
   number BIGINT NOT NULL,       -- grows with each change

@@ -14,7 +14,7 @@ CREATE TABLE sku (
 CREATE TABLE location (
   location_id INT UNSIGNED NOT NULL AUTO_INCREMENT, -- stands for the code in all other tables
   code        VARBINARY(32) NOT NULL,               -- the shop's name of the location
-  kind        TINYINT UNSIGNED NOT NULL DEFAULT 1,  -- engine/location_kinds.def
+  kind        TINYINT UNSIGNED NOT NULL DEFAULT 1,  -- engine/catalogue/location_kinds.def
   -- Of an incoming location: when its units are expected; NULL: no time was told.
   expected_at DATETIME(3) NULL,
   -- The units that become available here go to the queue of this incoming location; NULL: no queue gets them.

@@ -4,7 +4,7 @@
 #include "api/request.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
-#include "engine/past.h"
+#include "engine/catalogue/past.h"
 #include "jobs/waiting/arrival.h"
 
 #include <stdlib.h>

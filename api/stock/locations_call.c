@@ -68,7 +68,7 @@ static void read_put(struct json_reader *in, void *arg)
 {
 	static const char *const kinds[LOCATION_KINDS] = {
 #define X(name, number, word) [number - 1] = word,
-#include "engine/location_kinds.def"
+#include "engine/catalogue/location_kinds.def"
 #undef X
 	};
 	struct location_call *call = arg;

@@ -2,7 +2,7 @@
 #include "api/stock/sku_details_call.h"
 #include "api/request.h"
 #include "engine/base/utf8.h"
-#include "engine/sku_limits.h"
+#include "engine/catalogue/sku_limits.h"
 
 #include <stdio.h>
 #include <string.h>

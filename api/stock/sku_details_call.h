@@ -3,7 +3,7 @@
 #define API_SKU_DETAILS_H
 
 #include "engine/base/json.h"
-#include "engine/sku_details.h"
+#include "engine/catalogue/sku_details.h"
 
 struct request;
 struct sku_put;

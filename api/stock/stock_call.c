@@ -12,7 +12,7 @@
 #include "engine/base/fold.h"
 #include "engine/base/memory.h"
 #include "engine/read/search.h"
-#include "engine/sku_limits.h"
+#include "engine/catalogue/sku_limits.h"
 #include "engine/rows_json.h"
 
 #include <stdio.h>

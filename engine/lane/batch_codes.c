@@ -1,7 +1,7 @@
 /* batch_codes.c - see batch_codes.h. The catalogue comes first, the database is asked for codes that it lacks. */
 #include "engine/lane/batch_codes.h"
 #include "engine/lane/kinds.h"
-#include "engine/past.h"
+#include "engine/catalogue/past.h"
 #include "engine/write/fence.h"
 #include "engine/write/movement.h"
 

@@ -5,7 +5,7 @@
 #include "engine/base/memory.h"
 #include "engine/db/db.h"
 #include "engine/log/feed_merge.h"
-#include "engine/past.h"
+#include "engine/catalogue/past.h"
 
 #include <pthread.h>
 #include <stdlib.h>

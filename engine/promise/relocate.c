@@ -1,7 +1,7 @@
 /* relocate.c - see relocate.h. */
 #include "engine/promise/relocate.h"
 #include "engine/base/memory.h"
-#include "engine/locations.h"
+#include "engine/catalogue/locations.h"
 #include "engine/promise/waiting.h"
 
 #include <stdlib.h>

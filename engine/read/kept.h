@@ -3,7 +3,7 @@
 #ifndef KEPT_H
 #define KEPT_H
 
-#include "engine/catalogue.h"
+#include "engine/catalogue/catalogue.h"
 
 /* Units of a sku at a location, as they were read. */
 struct total_row {

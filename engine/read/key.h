@@ -3,7 +3,7 @@
 #ifndef READ_KEY_H
 #define READ_KEY_H
 
-#include "engine/catalogue.h"
+#include "engine/catalogue/catalogue.h"
 #include "engine/db/db.h"
 
 /* The question and the answer of one count. One allocation. */

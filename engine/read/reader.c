@@ -15,7 +15,7 @@
 #include "engine/read/search.h"
 #include "engine/read/sku_list.h"
 #include "engine/read/totals.h"
-#include "engine/sku_limits.h"
+#include "engine/catalogue/sku_limits.h"
 
 #include <stdlib.h>
 
@@ -264,7 +264,7 @@ static void reader_idle(struct reader *r)
 		return;
 	if (r->search) {
 		if (db_connected(r->db) && search_keep(r->db, r->search) != DB_OK)
-			db_close(r->db); /* the next search begins anew */
+			db_close(r->db); /* the next search reads all texts */
 		return;
 	}
 	if (!db_connected(r->db) || !db_check(r->db))

@@ -9,9 +9,9 @@
 #include "engine/base/codes.h"
 #include "engine/base/memory.h"
 #include "engine/base/utf8.h"
-#include "engine/past.h"
+#include "engine/catalogue/past.h"
 #include "engine/rows.h"
-#include "engine/sku_details.h"
+#include "engine/catalogue/sku_details.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -115,7 +115,7 @@ struct texts_reader {
 	size_t         changed, made, found; /* rows of each part */
 };
 
-/* True: the row is one that a right database gives, whose columns have the sizes that they may have. */
+/* True: the statement may give this row, and each column has a size that it may have. */
 static bool row_fits(const struct texts_reader *in, const struct db_row *row)
 {
 	int64_t part = db_int(row, 0), number = db_int(row, 1), id = db_int(row, 2);

@@ -4,7 +4,7 @@
 #ifndef SEARCH_H
 #define SEARCH_H
 
-#include "engine/catalogue.h"
+#include "engine/catalogue/catalogue.h"
 #include "engine/db/db.h"
 #include "engine/read/sku_texts.h"
 

@@ -5,7 +5,7 @@
 #include "engine/base/hash.h"
 #include "engine/base/ids.h"
 #include "engine/base/memory.h"
-#include "engine/past.h"
+#include "engine/catalogue/past.h"
 #include "engine/read/cursor.h"
 #include "engine/read/search.h"
 #include "engine/read/totals.h"

@@ -3,9 +3,9 @@
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "engine/db/db.h"
-#include "engine/past.h"
+#include "engine/catalogue/past.h"
 #include "engine/read/kept.h"
-#include "engine/sku_limits.h"
+#include "engine/catalogue/sku_limits.h"
 
 #include <stdlib.h>
 #include <string.h>

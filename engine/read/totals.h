@@ -12,7 +12,7 @@ enum db_result totals_answer(struct db *db, struct op **ops, size_t count) MUST_
 enum db_result totals_by_place(struct db *db, struct op *op) MUST_CHECK;
 /* Answers OP_GET_CUSTOMER: what one customer has of the sku of the first line. */
 enum db_result totals_of_customer(struct db *db, struct op *op) MUST_CHECK;
-/* Reads the totals of these skus into the catalogue, whose numbers are of `past`, and their details. */
+/* Reads the totals and the details of these skus into the catalogue. Their numbers are those of `past`. */
 enum db_result totals_read(struct db *db, unsigned past, const struct values *ids, bool detailed,
                            struct sku_details *details) MUST_CHECK;
 /* Adds the totals of a sku that the catalogue has behind the `used` totals of a query, which has room for *max. Returns

@@ -9,8 +9,8 @@
 #include "engine/db/retry.h"
 #include "engine/db/storage.h"
 #include "engine/db/writer.h"
-#include "engine/past.h"
-#include "engine/sku_limits.h"
+#include "engine/catalogue/past.h"
+#include "engine/catalogue/sku_limits.h"
 
 #include <stdlib.h>
 

@@ -1,12 +1,5 @@
 -- The statements of a lane on its writer, and beside its batches.
 
--- name: past_read
--- The mark of this database, and the codes that the newest known sku and location have in it (number 0: none is known).
--- With them the version of the locations. One row.
-SELECT mark, (SELECT code FROM sku WHERE sku_id = {sku}), (SELECT code FROM location WHERE location_id = {location}),
-       ({locations_version})
-  FROM identity WHERE one = 1;
-
 -- name: storage_probe
 -- Needs new space, and leaves nothing behind: three rows that together are larger than a page. An update, or a row that
 -- fits into a page, would prove nothing. The rows stand behind all that this writer will ever log. They are not larger:

@@ -1,6 +1,6 @@
 /* stock.c - see stock.h. */
 #include "engine/write/stock.h"
-#include "engine/catalogue.h"
+#include "engine/catalogue/catalogue.h"
 #include "engine/write/customers.h"
 #include "engine/write/fence.h"
 #include "engine/promise/shares.h"

@@ -1,6 +1,6 @@
 /* threshold.c - see threshold.h. */
 #include "jobs/levels/threshold.h"
-#include "engine/locations.h"
+#include "engine/catalogue/locations.h"
 
 static void put_read(void *arg, const struct db_row *row)
 {

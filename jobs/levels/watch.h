@@ -4,7 +4,7 @@
 #ifndef WATCH_H
 #define WATCH_H
 
-#include "engine/catalogue.h"
+#include "engine/catalogue/catalogue.h"
 #include "jobs/background.h"
 
 struct watch;

@@ -6,7 +6,7 @@
 #include "engine/db/retry.h"
 #include "engine/db/txn.h"
 #include "engine/log/event.h"
-#include "engine/past.h"
+#include "engine/catalogue/past.h"
 #include "jobs/task/order_index.h"
 #include "engine/promise/noted.h"
 

@@ -11,7 +11,7 @@
 #include "engine/base/memory.h"
 #include "engine/db/retry.h"
 #include "engine/log/event.h"
-#include "engine/past.h"
+#include "engine/catalogue/past.h"
 #include "engine/write/on_hold.h"
 #include "engine/promise/noted.h"
 #include "engine/promise/shares.h"

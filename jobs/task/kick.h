@@ -3,7 +3,7 @@
 #ifndef KICK_H
 #define KICK_H
 
-#include "engine/catalogue.h"
+#include "engine/catalogue/catalogue.h"
 #include "engine/rows.h"
 
 /* A place in the list of buried orders, which is sorted by due time and number; all 0: the beginning. */

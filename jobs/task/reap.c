@@ -8,7 +8,7 @@
 #include "engine/base/memory.h"
 #include "engine/db/db.h"
 #include "engine/op.h"
-#include "engine/past.h"
+#include "engine/catalogue/past.h"
 #include "jobs/task/complete.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "engine/db/txn.h"
-#include "engine/past.h"
+#include "engine/catalogue/past.h"
 #include "jobs/task/order_index.h"
 
 #include <stdlib.h>

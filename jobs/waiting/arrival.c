@@ -7,7 +7,7 @@
 #include "engine/db/retry.h"
 #include "engine/db/writer.h"
 #include "engine/log/event.h"
-#include "engine/past.h"
+#include "engine/catalogue/past.h"
 #include "jobs/waiting/deferred.h"
 #include "jobs/waiting/handout.h"
 

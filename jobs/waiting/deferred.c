@@ -3,7 +3,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/past.h"
+#include "engine/catalogue/past.h"
 
 #include <stdlib.h>
 #include <string.h>

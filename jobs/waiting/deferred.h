@@ -4,7 +4,7 @@
 #ifndef JOBS_DEFERRED_H
 #define JOBS_DEFERRED_H
 
-#include "engine/catalogue.h"
+#include "engine/catalogue/catalogue.h"
 #include "engine/db/db.h"
 
 /* The key of a failure: a sku, the location of the queue, the location of the units; and for an arrival its movement,

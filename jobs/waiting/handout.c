@@ -1,7 +1,7 @@
 /* handout.c - see handout.h. */
 #include "jobs/waiting/handout.h"
 #include "engine/base/memory.h"
-#include "engine/past.h"
+#include "engine/catalogue/past.h"
 #include "engine/promise/relocate.h"
 
 #include <stdlib.h>

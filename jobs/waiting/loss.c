@@ -2,7 +2,7 @@
 #include "jobs/waiting/loss.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
-#include "engine/past.h"
+#include "engine/catalogue/past.h"
 
 #include <stdlib.h>
 #include <string.h>

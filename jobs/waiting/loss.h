@@ -6,7 +6,7 @@
 #ifndef JOBS_LOSS_H
 #define JOBS_LOSS_H
 
-#include "engine/catalogue.h"
+#include "engine/catalogue/catalogue.h"
 #include "engine/db/db.h"
 #include "engine/op.h"
 

@@ -3,7 +3,7 @@
 #ifndef JOBS_PULL_H
 #define JOBS_PULL_H
 
-#include "engine/catalogue.h"
+#include "engine/catalogue/catalogue.h"
 #include "jobs/background.h"
 
 struct pull;

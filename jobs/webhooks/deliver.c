@@ -7,7 +7,7 @@
 #include "engine/base/memory.h"
 #include "engine/db/db.h"
 #include "engine/log/feed.h"
-#include "engine/past.h"
+#include "engine/catalogue/past.h"
 #include "engine/read/census.h"
 #include "jobs/pause.h"
 #include "jobs/webhooks/hook.h"

@@ -6,7 +6,7 @@
 #include "engine/base/memory.h"
 #include "engine/db/db.h"
 #include "engine/log/feed.h"
-#include "engine/past.h"
+#include "engine/catalogue/past.h"
 
 #include <openssl/crypto.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #ifndef WEBHOOK_H
 #define WEBHOOK_H
 
-#include "engine/catalogue.h"
+#include "engine/catalogue/catalogue.h"
 #include "engine/db/db.h"
 #include "engine/log/event_json.h"
 #include "engine/outcome.h"

@@ -4,7 +4,7 @@
 #include "engine/base/clock.h"
 #include "engine/lane/lane.h"
 #include "engine/loop.h"
-#include "engine/past.h"
+#include "engine/catalogue/past.h"
 #include "hostile.h"
 #include "input.h"
 

@@ -2,7 +2,7 @@
 #include "hostile.h"
 #include "engine/base/log.h"
 #include "engine/db/statement.h"
-#include "engine/past.h"
+#include "engine/catalogue/past.h"
 #include "schema/files.h"
 #include "tests/kit/impostor.h"
 

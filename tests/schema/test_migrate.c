@@ -172,7 +172,7 @@ Test(migrate, a_step_cut_at_any_statement_is_repeated, .timeout = 60)
 	scratch_close(&s);
 }
 
-/* A table that was written anew has another number. Four are new. waiting_line, which a step gives another primary key,
+/* A table that was copied has another number. Four tables are new. waiting_line gets another primary key by a step; it
  * has the lines that wait just now and no others. */
 Test(migrate, writes_no_table_anew)
 {

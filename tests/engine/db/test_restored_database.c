@@ -2,7 +2,7 @@
  * restore, a failover that lost the last transactions): nothing that was remembered is used any more. */
 #include "engine/base/clock.h"
 #include "engine/base/ids.h"
-#include "engine/catalogue.h"
+#include "engine/catalogue/catalogue.h"
 #include "tests/kit/drill.h"
 #include "tests/lang/flow.h"
 #include "tests/lang/steps.h"

@@ -3,7 +3,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "engine/log/feed.h"
-#include "engine/past.h"
+#include "engine/catalogue/past.h"
 #include "schema/migrate.h"
 #include "tests/kit/scratch.h"
 

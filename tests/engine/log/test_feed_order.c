@@ -5,7 +5,7 @@
 #include "engine/base/memory.h"
 #include "engine/db/txn.h"
 #include "engine/log/feed.h"
-#include "engine/past.h"
+#include "engine/catalogue/past.h"
 #include "tests/lang/flow.h"
 #include "tests/kit/drill.h"
 #include "tests/kit/server.h"

@@ -1,5 +1,5 @@
 /* test_search.c - skus are found by a part of their code, name or barcode: which ones, in which order, and how soon. */
-#include "engine/past.h"
+#include "engine/catalogue/past.h"
 #include "engine/read/search.h"
 #include "tests/kit/tables.h"
 #include "tests/lang/flow.h"
@@ -173,7 +173,7 @@ Test(search, restored)
 	     "sku      M1                  -> available=0 reserved=1");
 }
 
-/* The sku whose number memory would give is another one by now: orders get the units of the right one. */
+/* Two skus have changed their codes, and memory does not know it yet: an order gets units of the sku that it names. */
 Test(search, a_number_is_never_taken_from_memory)
 {
 	flow("receipt  N1 +1 N2 +2         -> 201",

@@ -2,7 +2,7 @@
  * stay fast while another connection keeps a snapshot open. The tests use the statements as the program has them.
  * TEST_BACKLOG (100000) is how many orders wait where the locks of a claim are counted. */
 #include "engine/db/statement.h"
-#include "engine/past.h"
+#include "engine/catalogue/past.h"
 #include "jobs/task/claim.h"
 #include "jobs/task/task.h"
 #include "schema/migrate.h"

@@ -1,6 +1,6 @@
 /* test_reap.c - the command reap: orders of workers that have died or gone silent are freed. */
 #include "engine/base/clock.h"
-#include "engine/past.h"
+#include "engine/catalogue/past.h"
 #include "jobs/task/reap.h"
 #include "tests/kit/proxy.h"
 #include "tests/lang/steps.h"

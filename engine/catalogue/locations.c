@@ -1,5 +1,5 @@
 /* locations.c - see locations.h. */
-#include "engine/locations.h"
+#include "engine/catalogue/locations.h"
 #include "engine/base/memory.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@ const char *location_kind_name(enum location_kind k)
 {
 	static const char *const names[LOCATION_KINDS] = {
 #define X(name, number, word) [number] = word,
-#include "engine/location_kinds.def"
+#include "engine/catalogue/location_kinds.def"
 #undef X
 	};
 

@@ -1,5 +1,5 @@
 /* sku_details.c - see sku_details.h. */
-#include "engine/sku_details.h"
+#include "engine/catalogue/sku_details.h"
 #include "engine/base/memory.h"
 
 #include <stdlib.h>

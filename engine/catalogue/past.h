@@ -6,7 +6,7 @@
 #ifndef PAST_H
 #define PAST_H
 
-#include "engine/catalogue.h"
+#include "engine/catalogue/catalogue.h"
 #include "engine/db/db.h"
 
 /* From now on each new connection of the source asks for the mark and the newest names; if they are others than those

@@ -1,6 +1,6 @@
 /* test_catalogue.c - totals in memory and how old they are said to be. */
 #include "engine/base/clock.h"
-#include "engine/catalogue.h"
+#include "engine/catalogue/catalogue.h"
 
 #include <criterion/criterion.h>
 #include <sys/syscall.h>

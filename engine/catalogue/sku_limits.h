@@ -9,9 +9,9 @@
 #define SKU_LIMITS_H
 
 #include "engine/base/json.h"
-#include "engine/catalogue.h"
+#include "engine/catalogue/catalogue.h"
 #include "engine/db/db.h"
-#include "engine/sku_details.h"
+#include "engine/catalogue/sku_details.h"
 
 enum { LIMITS_OLD_MS = 1500 };
 

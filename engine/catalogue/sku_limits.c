@@ -1,8 +1,8 @@
 /* sku_limits.c - see sku_limits.h. */
-#include "engine/sku_limits.h"
+#include "engine/catalogue/sku_limits.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
-#include "engine/past.h"
+#include "engine/catalogue/past.h"
 
 #include <stdlib.h>
 

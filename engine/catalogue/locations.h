@@ -9,7 +9,7 @@
 
 enum location_kind {
 #define X(name, number, word) name = number,
-#include "engine/location_kinds.def"
+#include "engine/catalogue/location_kinds.def"
 #undef X
 	LOCATION_KINDS
 };

@@ -11,7 +11,7 @@
 #ifndef CATALOGUE_H
 #define CATALOGUE_H
 
-#include "engine/locations.h"
+#include "engine/catalogue/locations.h"
 
 /* Units of a sku at one location. */
 struct total {

@@ -1,6 +1,6 @@
 /* catalogue.c - see catalogue.h. Skus stand in hash tables by code and by number. Their entries are cut from blocks
  * that are never given back, so an entry costs its own bytes and no more. */
-#include "engine/catalogue.h"
+#include "engine/catalogue/catalogue.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
 #include "engine/base/log.h"

@@ -1,5 +1,5 @@
 /* past.c - see past.h. */
-#include "engine/past.h"
+#include "engine/catalogue/past.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 
