@@ -3,6 +3,7 @@
 #include "engine/base/clock.h"
 #include "tests/lang/trap.h"
 #include "tests/kit/http.h"
+#include "tests/kit/drill.h"
 #include "tests/kit/patience.h"
 #include "tests/kit/program.h"
 #include "tests/kit/server.h"
@@ -223,7 +224,8 @@ Test(access, drain_delay_ends_with_the_second_signal)
 	flow_steps("serve --lanes 1 --drain-delay 3600",
 	           "receipt A +10        -> 201");
 	flow_terminate();
-	flow_steps("wait raw GET /readyz -> 503 unavailable");
+	flow_steps("wait raw GET /readyz -> 503 unavailable",
+	           "raw GET /metrics     -> 200 '~\nholdfast_draining 1\n' '~\nholdfast_service_ready 0\n'");
 	flow_signal(SIGINT);
 	flow_steps("wait reserve R2 A=1  -> lost");
 	flow_end();
@@ -242,7 +244,7 @@ Test(access, metrics_of_the_process)
 	     " '~holdfast_request_seconds_bucket{group=console,le=10} 1'");
 }
 
-/* What an alert looks at, and to which group a call belongs. */
+/* What an alert looks at, and to which group a call belongs. Figures are counted once in 10 s: the watcher first. */
 Test(access, metrics_of_what_waits)
 {
 	flow("raw PUT /v1/locations/po {'kind':'incoming'}                -> 201",
@@ -251,12 +253,24 @@ Test(access, metrics_of_what_waits)
 	     "reserve R1 A@po=3 confirm=true                              -> 201",
 	     "reserve R2 A@po=1 B=1                                       -> 201",
 	     "raw POST /v1/reservations/find {'order_ids':['R1']}         -> 200",
-	     "wait:20 raw GET /metrics -> 200 '~\nholdfast_queued_lines{scope=database} 2\n'"
+	     "wait sql SELECT COUNT(*) FROM level WHERE level = 2         -> 1",
+	     "raw GET /metrics -> 200 '~\nholdfast_queued_lines{scope=database} 2\n'"
 	     " '~\nholdfast_levels{level=low,scope=database} 1\n' '~\nholdfast_levels{level=out,scope=database} 0\n'"
 	     " '~\nholdfast_request_seconds_count{group=orders} 2\n'"
 	     " '~\nholdfast_request_seconds_count{group=stock} 3\n'"
-	     " '~\nholdfast_request_seconds_count{group=reads} 1\n'",
-	     "wait:20 raw GET /metrics -> 200 !~holdfast_certificate_expiry_timestamp_seconds{");
+	     " '~\nholdfast_request_seconds_count{group=reads} 1\n'"
+	     " '!~\nholdfast_certificate_expiry_timestamp_seconds'");
+}
+
+/* An idle connection is looked at every few seconds. */
+Test(access, metrics_without_a_database, DRILL)
+{
+	flow("receipt A +1 -> 201",
+	     "away",
+	     "wait raw GET /metrics -> 200 '~\nholdfast_database_up 0\n' '~\nholdfast_service_ready 0\n'"
+	     " '~\nholdfast_draining 0\n'",
+	     "back",
+	     "wait raw GET /metrics -> 200 '~\nholdfast_database_up 1\n' '~\nholdfast_service_ready 1\n'");
 }
 
 enum { UNREAD = 1500 }; /* so many calls that their lines do not fit into a pipe */

@@ -5,6 +5,11 @@ holdfast=$1 at=$2
 
 commands() { "$holdfast" help | sed -nE 's/^  holdfast ([a-z]+) .*/\1/p'; }
 flags() { "$holdfast" "$1" --help | sed -nE 's/^  (--[a-z-]+).*/\1/p'; }    # COMMAND
+ends_with() {    # STATUS WORD ..: how the program ends; $at/said is what it says
+	local status=0
+	"$holdfast" "${@:2}" > "$at/said" 2>&1 || status=$?
+	[ $status = "$1" ]
+}
 offered() {    # WORD ..: what bash offers for the last one
 	COMP_WORDS=(holdfast "$@") COMP_CWORD=$#
 	_holdfast
@@ -43,13 +48,13 @@ file_has_the_options_of_serve() {
 	diff <(sed -nE 's/^(# )?([a-z_]+) = .+/--\2/p' "$at/conf" | tr _ -) <(flags serve | grep -vx -e --config)
 	[ "$(grep -v '^#' "$at/conf" | grep .)" = 'jobs = expire,reap,deliver' ]
 	sed -i -E 's/^# ([a-z_]+ = [0-9a-z]+)$/\1/; s/^# slow_ms = .*/slow_ms = 0/' "$at/conf"
-	! "$holdfast" serve --config "$at/conf" 2> "$at/said"
+	ends_with 78 serve --config "$at/conf"
 	grep -q 'slow-ms must be an integer' "$at/said"
 }
 
 needs_a_word() {
-	! "$holdfast" manual 2> /dev/null
-	! "$holdfast" manual mann 2> "$at/said"
+	ends_with 64 manual
+	ends_with 64 manual mann
 	grep -q 'did you mean man' "$at/said"
 }
 

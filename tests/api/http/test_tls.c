@@ -525,6 +525,7 @@ Test(tls, new_files)
 
 	begin();
 	cr_assert(peer_open(&old, flow_port(0), &(struct wish){0}));
+	cr_expect(call(&old, "GET", "/metrics", "", "\nholdfast_certificate_expiry_timestamp_seconds 1") == 200);
 	cert("DNS:renewed", 0);
 	shown("localhost");
 	hang_up("event=certificate_expired");
