@@ -119,12 +119,16 @@ const struct command commands[] = {
          "its comment is `made by holdfast tune`. Otherwise the exit is 78 with the SQL by which an administrator\n"
          "makes it. Tune fills one that is empty and removes the tables at the end; other tables in it: 78.\n",
          tune_run},
-	{"key", KEY, "new NAME ROLE", 3, "makes a key, adds its line to the file, prints it once",
+	{"key", KEY, "new NAME ROLE | list | rotate NAME | revoke NAME", 3,
+         "makes, lists, rotates and revokes the keys of a file; a secret is printed once",
          "  holdfast key new shop order --keys /etc/holdfast/keys\n"
-         "  holdfast key new packers worker --keys /etc/holdfast/keys --json\n"
+         "  holdfast key new packers worker --keys /etc/holdfast/keys --expires 90d --json\n"
+         "  holdfast key list --config /etc/holdfast/holdfast.conf\n"
+         "  holdfast key rotate shop --overlap 24h --keys /etc/holdfast/keys\n"
+         "  holdfast key revoke packers --keys /etc/holdfast/keys\n"
          "Roles: order (reservations and reads), worker (tasks and reads), read, admin (all). Limits stand at the\n"
-         "end of the line: rps=N requests a second, held=N units held open. A running service reads the file again\n"
-         "at SIGHUP.\n",
+         "end of the line: rps=N requests a second, held=N units held open. A running service sees the new file\n"
+         "within a second. The list knows when a key was used last if --data or --db names the service's database.\n",
          key_run},
 	{"manual", 0, "man|bash|zsh|conf", 1,
          "prints the manual page, a shell's completion, or a file of options for the service",

@@ -142,7 +142,8 @@ static void metrics_sum(struct request *r, const struct census *census, struct t
 	struct metrics           *sum = mem_alloc(sizeof(*sum));
 	struct connection_metrics connections = {0};
 	struct process_state      state = {.draining = common->leaving || common->draining,
-	                                   .certificate_until = tls_expires(common->tls)};
+	                                   .certificate_until = tls_expires(common->tls),
+	                                   .keys = common->keys};
 	struct text               checks = {0};
 
 	for (const struct requests *all = common->loops; all; all = all->other) {

@@ -1,4 +1,5 @@
-/* key_limit.c - see key_limit.h.
+/* key_limit.c - see key_limit.h. The count also brings the names of keys and the time of their last use into the
+ * database.
  *
  * The units are counted in the database at the start and every two seconds; in between this process adds the units that
  * it holds for the key and subtracts the units that it confirms or releases. The next count includes the work of other
@@ -18,6 +19,7 @@ enum {
 	COUNT_EVERY_MS = 2000,
 	COUNT_SHARE = 20, /* at most a twentieth of the time is spent on counting */
 	COUNT_WAIT_MS = 10000,
+	USE_EVERY_MS = 60000, /* the database notes the last use of a key at most once in this time */
 	POLL_MS = 100,
 };
 
@@ -160,6 +162,22 @@ void key_limit_end(struct key_limit *l, struct key *key, const struct op *op)
 
 /* ---- counting */
 
+static bool use_is_due(const struct key *key)
+{
+	return key->active && key->used - key->used_noted >= USE_EVERY_MS;
+}
+
+static bool uses_are_due(struct keys *k)
+{
+	bool due = false;
+
+	pthread_mutex_lock(&k->lock);
+	for (size_t i = 0; i < k->count; i++)
+		due |= use_is_due(k->all[i]);
+	pthread_mutex_unlock(&k->lock);
+	return due;
+}
+
 /* Takes over a count. The count has the units that were held or given back before it was asked for. It may or may not
  * have later ones: until the next count these count as held. */
 static void count_take(struct keys *k, const struct key_count *count)
@@ -167,6 +185,8 @@ static void count_take(struct keys *k, const struct key_count *count)
 	for (size_t i = 0; i < count->count; i++) {
 		struct key *key = key_by_number(k, count->keys[i].key_id);
 
+		if (count->keys[i].used)
+			key->used_noted = key->used_asked;
 		if (!count->keys[i].limited || key->line.held == 0)
 			continue;
 		key->held = count->keys[i].units;
@@ -214,6 +234,8 @@ static struct key_count *count_new(const struct key_limit *l)
 		to->key_id = key->key_id;
 		strcpy(to->name, key->name);
 		to->limited = key->line.held > 0;
+		to->used = use_is_due(key);
+		key->used_asked = key->used;
 		key->grown_asked = key->grown;
 		count->count++;
 	}
@@ -265,7 +287,7 @@ void key_limit_tick(struct key_limit *l)
 		l->anew = true;
 		l->count_next_ms = 0;
 	}
-	if ((l->anew || l->keys->limited) && clock_ms() >= l->count_next_ms)
+	if (clock_ms() >= l->count_next_ms && (l->anew || l->keys->limited || uses_are_due(l->keys)))
 		limit_count(l);
 }
 

@@ -10,7 +10,8 @@ struct key_limit;
 
 /* Counts the units of all keys with a limit, and waits for that: 10 s at most. */
 struct key_limit *key_limit_open(struct keys *k, struct engine *e, struct loop *loop);
-/* Call some times a second: counts again when it is time. NULL is fine, here and below: no keys. */
+/* Call some times a second: counts again when it is time, and has the database note which keys were used. NULL is fine,
+ * here and below: no keys. */
 void key_limit_tick(struct key_limit *l);
 void key_limit_free(struct key_limit *l); /* after loop_free */
 

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FILE_MAX = 1 << 20, LINE_MAX_BYTES = 512, WORDS_MAX = 5, WORDS_MIN = 3 };
+enum { FILE_MAX = 1 << 20, LINE_MAX_BYTES = 512, WORDS_MAX = 8, WORDS_MIN = 3 };
 
 #define RPS_MAX INT64_C(1000000)
 
@@ -109,29 +109,102 @@ static size_t words_cut(char *line, char *word[WORDS_MAX + 1])
 	return n;
 }
 
+/* `name=TIME`, once. */
+static bool until_read(int64_t *to, const char *word, const char *name)
+{
+	size_t  len = strlen(name);
+	int64_t us;
+
+	if (strncmp(word, name, len) != 0 || *to != TIME_NONE || !time_read(word + len, &us))
+		return false;
+	*to = us / 1000;
+	return true;
+}
+
+/* `old=SHA256`, once. */
+static bool old_read(struct key_line *to, bool *has_old, const char *word)
+{
+	if (strncmp(word, "old=", 4) != 0 || *has_old || !digest_read(to->old, word + 4))
+		return false;
+	*has_old = true;
+	return true;
+}
+
+static bool extras_read(struct key_line *to, char *word[], size_t words)
+{
+	bool has_old = false;
+
+	for (size_t i = WORDS_MIN; i < words; i++)
+		if (!limit_read(&to->rps, word[i], "rps=", RPS_MAX) &&
+		    !limit_read(&to->held, word[i], "held=", QTY_MAX) &&
+		    !until_read(&to->expires, word[i], "expires=") &&
+		    !until_read(&to->old_until, word[i], "old_until=") && !old_read(to, &has_old, word[i]))
+			return false;
+	return has_old == (to->old_until != TIME_NONE);
+}
+
 static bool line_read(struct key_line *to, char *word[], size_t words, char *why, size_t why_size)
 {
 	if (words < WORDS_MIN || words > WORDS_MAX)
-		return why_write(why, why_size, "a key is NAME ROLE[,ROLE] SHA256 [rps=N] [held=N]");
+		return why_write(why, why_size, "a key is NAME ROLE[,ROLE] SHA256 [rps=N] [held=N] [expires=TIME]");
 	if (!name_valid(word[0]))
 		return why_write(why, why_size, "NAME " NAME_RULE, (size_t)ID_MAX);
 	if (!roles_read(&to->roles, word[1]))
 		return why_write(why, why_size, "ROLE " ROLES_RULE);
 	if (!digest_read(to->digest, word[2]))
 		return why_write(why, why_size, "SHA256 is the digest of the key, 64 hex digits");
-	for (size_t i = WORDS_MIN; i < words; i++)
-		if (!limit_read(&to->rps, word[i], "rps=", RPS_MAX) &&
-		    !limit_read(&to->held, word[i], "held=", QTY_MAX))
-			return why_write(why, why_size, "limits are rps=1 to 1000000 and held=1 to %lld, each once",
-			                 (long long)QTY_MAX);
+	if (!extras_read(to, word, words))
+		return why_write(why, why_size,
+		                 "behind SHA256 may stand rps=1 to 1000000, held=1 to %lld, expires=TIME, and "
+		                 "old=SHA256 with old_until=TIME, each once",
+		                 (long long)QTY_MAX);
 	strcpy(to->name, word[0]);
 	to->key_id = key_number(to->name);
 	return true;
 }
 
+/* Two lines, or one line and itself, have a secret in common. */
+static bool lines_share(const struct key_line *a, const struct key_line *b)
+{
+	bool a_old = a->old_until != TIME_NONE, b_old = b->old_until != TIME_NONE;
+
+	return (a != b && memcmp(a->digest, b->digest, DIGEST_SIZE) == 0) ||
+	       (a_old && memcmp(a->old, b->digest, DIGEST_SIZE) == 0) ||
+	       (b_old && memcmp(a->digest, b->old, DIGEST_SIZE) == 0) ||
+	       (a != b && a_old && b_old && memcmp(a->old, b->old, DIGEST_SIZE) == 0);
+}
+
+static void until_write(struct text *to, const char *name, int64_t ms)
+{
+	struct text time = {0};
+
+	time_write(&time, ms);
+	text_format(to, " %s=%.*sZ", name, (int)strcspn(time.data, "."), time.data);
+	text_fini(&time);
+}
+
+void key_line_write(struct text *to, const struct key_line *line)
+{
+	text_format(to, "%s ", line->name);
+	roles_write(to, line->roles);
+	text_char(to, ' ');
+	text_hex(to, line->digest, DIGEST_SIZE);
+	if (line->rps)
+		text_format(to, " rps=%lld", (long long)line->rps);
+	if (line->held)
+		text_format(to, " held=%lld", (long long)line->held);
+	if (line->expires != TIME_NONE)
+		until_write(to, "expires", line->expires);
+	if (line->old_until == TIME_NONE)
+		return;
+	text_add(to, " old=");
+	text_hex(to, line->old, DIGEST_SIZE);
+	until_write(to, "old_until", line->old_until);
+}
+
 /* ---- a text */
 
-/* No two lines have one name, one key or one number. Two names share a number once in 4 * 10^9. */
+/* No two lines have one name, one secret or one number. Two names share a number once in 4 * 10^9. */
 static bool line_is_new(const struct key_list *list, const struct key_line *line, char *why, size_t why_size)
 {
 	for (size_t i = 0; i < list->count; i++) {
@@ -139,20 +212,22 @@ static bool line_is_new(const struct key_list *list, const struct key_line *line
 
 		if (strcmp(k->name, line->name) == 0)
 			return why_write(why, why_size, "line %d has the same name", k->number);
-		if (memcmp(k->digest, line->digest, DIGEST_SIZE) == 0)
+		if (lines_share(k, line))
 			return why_write(why, why_size, "line %d has the same key", k->number);
 		if (k->key_id == line->key_id)
 			return why_write(why, why_size,
 			                 "the name gives the same number as that of line %d: choose another",
 			                 k->number);
 	}
+	if (lines_share(line, line))
+		return why_write(why, why_size, "the old key is the new one");
 	return true;
 }
 
 static bool line_add(struct key_list *to, int number, const char *text, size_t len, char *why, size_t why_size)
 {
-	char            line[LINE_MAX_BYTES + 1], *word[WORDS_MAX + 1], what[160];
-	struct key_line key = {.number = number};
+	char            line[LINE_MAX_BYTES + 1], *word[WORDS_MAX + 1], what[200];
+	struct key_line key = {.number = number, .expires = TIME_NONE, .old_until = TIME_NONE};
 	size_t          words;
 
 	if (len > LINE_MAX_BYTES || memchr(text, '\0', len))
@@ -191,24 +266,35 @@ bool key_list_read(struct key_list *to, const char *text, size_t len, char *why,
 
 /* ---- a file */
 
-bool key_list_read_fd(struct key_list *to, int fd, const char *name, char *why, size_t why_size)
+char *key_text_read(int fd, size_t *len, const char *name, char *why, size_t why_size)
 {
 	struct stat st;
-	char       *text = mem_alloc(FILE_MAX + 1), what[200];
-	size_t      len = 0;
+	char       *text = mem_alloc(FILE_MAX + 1);
 	ssize_t     n = 0;
-	bool        ok;
 
+	*len = 0;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-		while (len <= FILE_MAX && (n = pread(fd, text + len, FILE_MAX + 1 - len, (off_t)len)) > 0)
-			len += (size_t)n;
+		while (*len <= FILE_MAX && (n = pread(fd, text + *len, FILE_MAX + 1 - *len, (off_t)*len)) > 0)
+			*len += (size_t)n;
 	else
 		n = -1;
-	if (n < 0 || len > FILE_MAX)
-		ok = why_write(what, sizeof(what), "it cannot be read, is no file, or is longer than %d bytes",
-		               FILE_MAX);
-	else
-		ok = key_list_read(to, text, len, what, sizeof(what));
+	if (n >= 0 && *len <= FILE_MAX)
+		return text;
+	free(text);
+	(void)!why_write(why, why_size, "%s: it cannot be read, is no file, or is longer than %d bytes", name,
+	                 FILE_MAX);
+	return NULL;
+}
+
+static bool list_read_fd(struct key_list *to, int fd, const char *name, char *why, size_t why_size)
+{
+	size_t len;
+	char  *text = key_text_read(fd, &len, name, why, why_size), what[200];
+	bool   ok;
+
+	if (!text)
+		return false;
+	ok = key_list_read(to, text, len, what, sizeof(what));
 	free(text);
 	return ok ? true : why_write(why, why_size, "%s: %s", name, what);
 }
@@ -220,7 +306,7 @@ bool key_file_read(struct key_list *to, const char *name, char *why, size_t why_
 
 	if (fd < 0)
 		return why_write(why, why_size, "cannot read %s: %s", name, strerror(errno));
-	ok = key_list_read_fd(to, fd, name, why, why_size);
+	ok = list_read_fd(to, fd, name, why, why_size);
 	close(fd);
 	if (!ok || to->count > 0)
 		return ok;

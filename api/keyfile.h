@@ -1,10 +1,12 @@
-/* keyfile.h - the file of keys: a line `NAME ROLE[,ROLE] SHA256 [rps=N] [held=N]` for each. Blank lines and lines that
- * begin with # are skipped. The file holds fingerprints only, so a reader of the file has no key. It is read as a whole
- * or not at all. A message names a wrong line by its number and never quotes it: the line may contain a key by mistake.
- * Any thread. */
+/* keyfile.h - the file of keys: a line `NAME ROLE[,ROLE] SHA256 [rps=N] [held=N] [expires=TIME]` for each. A line of a
+ * key that was rotated also has `old=SHA256 old_until=TIME`: its secret before that, and how long it is valid. A TIME
+ * is of RFC 3339. Blank lines and lines that begin with # are skipped. The file holds fingerprints only, so a reader of
+ * the file has no key. It is read as a whole or not at all. A message names a wrong line by its number and never quotes
+ * it: the line may contain a key by mistake. Any thread. */
 #ifndef KEYFILE_H
 #define KEYFILE_H
 
+#include "engine/base/clock.h"
 #include "engine/base/codes.h"
 #include "engine/base/text.h"
 
@@ -18,7 +20,10 @@ struct key_line {
 	uint8_t  digest[DIGEST_SIZE]; /* SHA-256 of the key */
 	int64_t  rps;                 /* limit of requests a second; 0: none */
 	int64_t  held;                /* limit of units held open; 0: none */
-	int      number;              /* the key's line in the file */
+	int64_t  expires;          /* time from which the key is not valid, ms since 1970; TIME_NONE: it stays valid */
+	uint8_t  old[DIGEST_SIZE]; /* SHA-256 of the secret before the last rotation, .. */
+	int64_t  old_until;        /* .. which is valid until then; TIME_NONE: there is none */
+	int      number;           /* the key's line in the file */
 };
 
 struct key_list {
@@ -28,9 +33,10 @@ struct key_list {
 
 /* Reads a text, which may be without keys. false: `why` names the line. The list is the caller's. */
 bool key_list_read(struct key_list *to, const char *text, size_t len, char *why, size_t why_size) MUST_CHECK;
-/* Reads a regular file of at most 1 MiB, from `fd`, which stays the caller's; `name` is for `why`. */
-bool key_list_read_fd(struct key_list *to, int fd, const char *name, char *why, size_t why_size) MUST_CHECK;
-/* Reads the file of this name as key_list_read_fd does; a file without any key is wrong, too. */
+/* Reads the text of a regular file of at most 1 MiB, from `fd`, which stays the caller's, as the text is. NULL: `why`
+ * says why not, with the name. */
+char *key_text_read(int fd, size_t *len, const char *name, char *why, size_t why_size) MUST_CHECK;
+/* Reads the file of this name. A file without any key is wrong, too. */
 bool key_file_read(struct key_list *to, const char *name, char *why, size_t why_size) MUST_CHECK;
 void key_list_fini(struct key_list *list);
 /* The key of this name, or NULL. */
@@ -41,5 +47,7 @@ const struct key_line *key_list_find(const struct key_list *list, const char *na
 bool roles_read(unsigned *to, const char *list) MUST_CHECK;
 void roles_write(struct text *to, unsigned roles);
 void key_digest(uint8_t to[DIGEST_SIZE], const char *key, size_t len);
+/* Adds the line of this key, without a newline. Its times are written in whole seconds. */
+void key_line_write(struct text *to, const struct key_line *line);
 
 #endif

@@ -160,6 +160,41 @@ static void write_certificate(struct scrape *p)
 		text_format(p->to, "%s %lld\n", p->name, (long long)p->state->certificate_until / 1000);
 }
 
+static void label_value(struct text *to, const char *value)
+{
+	for (const char *c = value; *c; c++)
+		text_format(to, *c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
+}
+
+static void key_sample(struct scrape *p, const struct secret *s, int64_t ms)
+{
+	text_format(p->to, "%s{key=\"", p->name);
+	label_value(p->to, s->key->name);
+	text_format(p->to, "\",secret=\"%s\"} %lld\n", s->old ? "old" : "current", (long long)ms / 1000);
+}
+
+static void key_expiry_tell(void *arg, const struct secret *s)
+{
+	if (s->until != INT64_MAX)
+		key_sample(arg, s, s->until);
+}
+
+static void key_used_tell(void *arg, const struct secret *s)
+{
+	if (s->used)
+		key_sample(arg, s, s->used);
+}
+
+static void write_key_expiry(struct scrape *p)
+{
+	keys_each(p->state->keys, key_expiry_tell, p);
+}
+
+static void write_key_used(struct scrape *p)
+{
+	keys_each(p->state->keys, key_used_tell, p);
+}
+
 /* ---- the room of the database */
 
 static void write_storage_full(struct scrape *p)
@@ -380,8 +415,7 @@ static void write_undelivered_age(struct scrape *p)
 		const struct webhook_behind *w = &p->census->webhooks[i];
 
 		text_format(p->to, "%s{webhook=\"", p->name);
-		for (const char *c = w->webhook_id; *c; c++)
-			text_format(p->to, *c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
+		label_value(p->to, w->webhook_id);
 		text_format(p->to, "\"," OF_DATABASE "} %.3f\n", (double)w->undelivered_ms / 1e3);
 	}
 }

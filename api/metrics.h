@@ -5,6 +5,7 @@
 #define METRICS_H
 
 #include "api/http/connection.h"
+#include "api/keys.h"
 #include "engine/engine.h"
 
 /* The calls, each by its handler's name. */
@@ -46,8 +47,9 @@ void metrics_malformed(struct metrics *m, enum outcome why);
 void metrics_add(struct metrics *sum, const struct metrics *of);
 /* How the process stands. */
 struct process_state {
-	bool    ready, draining;
-	int64_t certificate_until; /* ms since 1970; TIME_NONE: there is none */
+	bool         ready, draining;
+	int64_t      certificate_until; /* ms since 1970; TIME_NONE: there is none */
+	struct keys *keys;              /* NULL: it has none */
 };
 /* Adds the text of /metrics. `m`, `connections`: the sums of all loops. `census` NULL: the database did not answer, and
  * its metrics are left out. */

@@ -85,15 +85,15 @@ static bool call_changes(enum callers callers)
 	return callers != ANYBODY && callers != READERS;
 }
 
-/* Judges the caller by the head of the request. *key, *roles: as in keys_verdict. */
+/* Judges the caller by the head of the request. *secret, *roles: as in keys_verdict. */
 static enum outcome verdict(const struct common *common, const struct asked *asked, enum callers callers,
-                            struct key **key, unsigned *roles, const char **detail)
+                            struct secret **secret, unsigned *roles, const char **detail)
 {
 	enum outcome verdict = OUTCOME_OK;
 
 	*detail = NULL;
 	if (common->keys)
-		verdict = keys_verdict(common->keys, asked->headers[HEADER_AUTHORIZATION], callers, key, roles);
+		verdict = keys_verdict(common->keys, asked->headers[HEADER_AUTHORIZATION], callers, secret, roles);
 	else if (callers != ANYBODY && (*detail = anybody_refused(common, asked, call_changes(callers))))
 		return FORBIDDEN;
 	if (verdict != OUTCOME_OK)
@@ -105,11 +105,11 @@ static enum outcome verdict(const struct common *common, const struct asked *ask
 static bool admit(struct request *r, enum callers callers)
 {
 	struct common *common = r->all->common;
+	struct secret *secret = r->asked->known;
 	const char    *detail;
-	enum outcome   outcome;
+	enum outcome   outcome = verdict(common, r->asked, callers, &secret, &r->roles, &detail);
 
-	r->key = r->asked->known;
-	outcome = verdict(common, r->asked, callers, &r->key, &r->roles, &detail);
+	r->key = secret ? secret->key : NULL;
 	if (outcome == OUTCOME_OK && r->key && !key_takes_turn(common->keys, r->key))
 		outcome = TOO_FAST, detail = outcome_detail(TOO_FAST);
 	if (outcome == OUTCOME_OK) {
@@ -118,7 +118,7 @@ static bool admit(struct request *r, enum callers callers)
 		return true;
 	}
 	metrics_refused(&r->all->metrics, outcome);
-	if (outcome == UNAUTHORIZED)
+	if (outcome_status(outcome) == 401)
 		reply_header(r, "WWW-Authenticate", "Bearer");
 	reply_problem(r, outcome_status(outcome), outcome_code(outcome), NULL, detail, NULL, NULL);
 	return false;
@@ -247,7 +247,7 @@ static size_t body_max(const struct common *common, enum route route)
 uint64_t route_takes(const struct common *common, struct asked *asked)
 {
 	struct path_code codes[PATH_CODES];
-	struct key      *key = NULL;
+	struct secret   *secret = NULL;
 	unsigned         roles;
 	const char      *path, *detail;
 	char            *query;
@@ -257,10 +257,10 @@ uint64_t route_takes(const struct common *common, struct asked *asked)
 	route = route_find(asked, path, codes);
 	if (query)
 		query[-1] = '?'; /* the target is split again when the whole request has come */
-	if (verdict(common, asked, route_callers(route), &key, &roles, &detail) != OUTCOME_OK || route == ROUTE_NONE ||
-	    asked->length > body_max(common, route))
+	if (verdict(common, asked, route_callers(route), &secret, &roles, &detail) != OUTCOME_OK ||
+	    route == ROUTE_NONE || asked->length > body_max(common, route))
 		return 0;
-	asked->known = key;
+	asked->known = secret;
 	return body_max(common, route) * 2;
 }
 

@@ -150,6 +150,7 @@ static void service_tick(struct service *s)
 	}
 	if (s->drain_from_ms && clock_ms() >= s->drain_from_ms)
 		drain(s);
+	keys_tick(s->options.keys);
 	access_tick(s->options.access);
 	activity_tick(&s->common);
 	key_limit_tick(s->common.key_limit);

@@ -1,8 +1,8 @@
-/* key_command.h - the command `key new`. */
+/* key_command.h - the command `key`: new, list, rotate, revoke. */
 #ifndef KEY_COMMAND_H
 #define KEY_COMMAND_H
 
-/* Makes a key, adds its line to the file of keys, prints the key once. An exit status. */
+/* Makes, lists, rotates or revokes keys of the file of keys. A secret is printed once. An exit status. */
 int key_run(void);
 
 #endif

@@ -29,7 +29,6 @@ enum {
 	SKU = 32768,
 	COMMANDS_END, /* stands after the last command */
 	ALL = 2 * (COMMANDS_END - 1) - 1,
-	HOUSED = ALL - KEY, /* every command that works on a database */
 	SERVE_KEY = SERVE | KEY,
 	PRINTS = JOBS | SKU | AUDIT | STATS | SHOW | IMPORT | REAP | KICK | PURGE | TUNE | KEY,
 	WORK_REAP = WORK | REAP,

@@ -88,6 +88,7 @@ const WORDS = {
   ],
   invalid_request: ['The service cannot read this.', 'Correct the field that is named.'],
   unauthorized: ['The key is not known.', 'Enter another key.'],
+  key_expired: ['The key has expired, or was replaced.', 'Enter the new key.'],
   forbidden: ['This key may not do that.', 'Somebody with another role has to.'],
   short: [
     'There are not enough units.',

@@ -18,6 +18,50 @@ static enum db_result names_note(struct db *db, const struct key_count *k)
 	return result;
 }
 
+static enum db_result uses_note(struct db *db, const struct key_count *k)
+{
+	struct values  rows = {0};
+	enum db_result result = DB_OK;
+
+	for (size_t i = 0; i < k->count; i++)
+		if (k->keys[i].used)
+			values_row(&rows, V_INT(k->keys[i].key_id), V_CLOCK);
+	if (rows.count > 0)
+		result = db_ask(db, KEY_USED, &(struct fill){.rows = &rows}, NULL, NULL);
+	values_fini(&rows);
+	return result;
+}
+
+struct uses {
+	struct key_use *list;
+	size_t          count;
+};
+
+static void use_read(void *arg, const struct db_row *row)
+{
+	const struct uses *uses = arg;
+
+	for (size_t i = 0; i < uses->count; i++)
+		if (uses->list[i].key_id == (uint32_t)db_int(row, 0))
+			uses->list[i].used_at = time_parse(row->col[1]);
+}
+
+enum db_result key_uses_read(struct db *db, struct key_use *list, size_t count)
+{
+	struct uses    uses = {list, count};
+	struct values  keys = {0};
+	enum db_result result = DB_OK;
+
+	for (size_t i = 0; i < count; i++) {
+		list[i].used_at = TIME_NONE;
+		values_row(&keys, V_INT(list[i].key_id));
+	}
+	if (count > 0)
+		result = db_ask(db, KEY_USES, &(struct fill){.rows = &keys}, use_read, &uses);
+	values_fini(&keys);
+	return result;
+}
+
 static void units_read(void *arg, const struct db_row *row)
 {
 	struct key_count *k = arg;
@@ -93,6 +137,8 @@ enum db_result key_count_run(struct db *db, void *arg)
 	struct key_count *k = arg;
 	enum db_result    result = k->anew ? names_note(db, k) : DB_OK;
 
+	if (result == DB_OK)
+		result = uses_note(db, k);
 	if (result == DB_OK)
 		result = units_count(db, k);
 	k->more = result == DB_OK;

@@ -1,5 +1,5 @@
-/* key.h - keys in the database: their names, and the units that keys with a limit hold open. api/keys.h knows the
- * secrets of keys and their rights. */
+/* key.h - keys in the database: their names, when they were used, and the units that keys with a limit hold open.
+ * api/keys.h knows the secrets of keys and their rights. */
 #ifndef READ_KEY_H
 #define READ_KEY_H
 
@@ -21,11 +21,19 @@ struct key_count {
 		uint32_t key_id;
 		char     name[ID_MAX + 1];
 		bool     limited; /* true: the key has a limit and is counted */
+		bool     used;    /* true: the database is to note that the key was used just now */
 		int64_t  units;   /* units that the key holds open */
 	} keys[];
 };
 
 /* Counts, and removes some of the holds that are over. For op->job.run of an OP_TALLY; `arg` is a struct key_count. */
 enum db_result key_count_run(struct db *db, void *arg);
+
+struct key_use {
+	uint32_t key_id;
+	int64_t  used_at; /* out: when a service has noted a use of the key last; TIME_NONE: never */
+};
+/* Reads when these keys were used last. */
+enum db_result key_uses_read(struct db *db, struct key_use *uses, size_t count) MUST_CHECK;
 
 #endif

@@ -6,6 +6,15 @@
 -- The names of keys. Rows: (key_id, name, now). A name that stands there already stays.
 INSERT IGNORE INTO api_key (key_id, name, created_at) VALUES {rows};
 
+-- name: key_used
+-- The keys were used just now. Rows: (key_id, now). A chore that comes again: a row that another process has written
+-- meanwhile is as good.
+INSERT INTO api_key_use (key_id, used_at) VALUES {rows} ON DUPLICATE KEY UPDATE used_at = VALUES(used_at);
+
+-- name: key_uses
+-- When the keys {list} were used last.
+SELECT key_id, used_at FROM api_key_use FORCE INDEX (PRIMARY) WHERE key_id IN ({list});
+
 -- piece: open_from
 -- Open holds without a claim, at ({from_at}, {from_id}) in the claim index or behind it.
 state = {held} AND {is_free} AND due_at > UTC_TIMESTAMP(3)

@@ -8,6 +8,7 @@
 
 #define A "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define B "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
+#define C "abababababababababababababababababababababababababababababababab"
 
 static struct key_list list;
 static char            why[400];
@@ -46,6 +47,28 @@ Test(keyfile, good_lines)
 	key_list_fini(&list);
 }
 
+Test(keyfile, times)
+{
+	static const char text[] = "shop order " A " expires=2027-03-31T02:00:00+02:00 rps=7\n"
+				   "ops admin " B " old_until=2026-11-30T09:00:00.9Z held=1 old=" C "\n";
+	struct text       line = {0};
+
+	cr_assert(reads(text, strlen(text)), "%s", why);
+	cr_expect_eq(list.keys[0].expires, INT64_C(1806451200000));
+	cr_expect_eq(list.keys[0].old_until, TIME_NONE);
+	cr_expect_eq(list.keys[0].rps, 7);
+	cr_expect_eq(list.keys[1].expires, TIME_NONE);
+	cr_expect_eq(list.keys[1].old_until, INT64_C(1796029200900));
+	cr_expect_eq(list.keys[1].old[0], 0xab);
+	key_line_write(&line, &list.keys[0]);
+	cr_expect_str_eq(line.data, "shop order " A " rps=7 expires=2027-03-31T00:00:00Z");
+	text_reset(&line);
+	key_line_write(&line, &list.keys[1]);
+	cr_expect_str_eq(line.data, "ops admin " B " held=1 old=" C " old_until=2026-11-30T09:00:00Z");
+	text_fini(&line);
+	key_list_fini(&list);
+}
+
 Test(keyfile, the_number_of_a_name_stays)
 {
 	static const char text[] = "shop order " A;
@@ -55,12 +78,23 @@ Test(keyfile, the_number_of_a_name_stays)
 	key_list_fini(&list);
 }
 
+struct bad_line {
+	const char *text, *line;
+};
+
+static void lines_are_bad(const struct bad_line *bad, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		cr_expect(!reads(bad[i].text, strlen(bad[i].text)), "read: %s", bad[i].text);
+		cr_expect_eq(strncmp(why, bad[i].line, strlen(bad[i].line)), 0, "%s: %s", bad[i].text, why);
+		cr_expect_null(strstr(why, "secret"), "%s", why);
+	}
+}
+
 /* Each is refused, and the reason names the line and nothing that stands in it. */
 Test(keyfile, bad_lines)
 {
-	static const struct {
-		const char *text, *line;
-	} bad[] = {
+	static const struct bad_line bad[] = {
 		{"secret", "line 1:"},
 		{"secret order", "line 1:"},
 		{"\nsecret order " A " rps=1 held=1 rps=1", "line 2:"},
@@ -96,11 +130,33 @@ Test(keyfile, bad_lines)
 		{"secret order " A "\nother read " A, "line 2: line 1 has the same key"},
 	};
 
-	for (size_t i = 0; i < LENGTH(bad); i++) {
-		cr_expect(!reads(bad[i].text, strlen(bad[i].text)), "read: %s", bad[i].text);
-		cr_expect_eq(strncmp(why, bad[i].line, strlen(bad[i].line)), 0, "%s: %s", bad[i].text, why);
-		cr_expect_null(strstr(why, "secret"), "%s", why);
-	}
+	lines_are_bad(bad, LENGTH(bad));
+}
+
+/* So are times that are none, and secrets that two keys have, or one has twice. */
+Test(keyfile, bad_times)
+{
+	static const struct bad_line bad[] = {
+		{"secret order " A " expires=", "line 1:"},
+		{"secret order " A " expires=never", "line 1:"},
+		{"secret order " A " expires=2026-11-30", "line 1:"},
+		{"secret order " A " expires=2026-11-30T09:00:00", "line 1:"},
+		{"secret order " A " expires=1969-11-30T09:00:00Z", "line 1:"},
+		{"secret order " A " expires=2026-11-30T09:00:00Zsecret", "line 1:"},
+		{"secret order " A " expires=2026-11-30T09:00:00Z expires=2026-11-30T09:00:00Z", "line 1:"},
+		{"secret order " A " old=" B, "line 1:"},
+		{"secret order " A " old_until=2026-11-30T09:00:00Z", "line 1:"},
+		{"secret order " A " old=" B " old=" C " old_until=2026-11-30T09:00:00Z", "line 1:"},
+		{"secret order " A " old=" B "0 old_until=2026-11-30T09:00:00Z", "line 1:"},
+		{"secret order " A " old=" A " old_until=2026-11-30T09:00:00Z", "line 1: the old key"},
+		{"secret order " A "\nother read " B " old=" A " old_until=2026-11-30T09:00:00Z", "line 2: line 1"},
+		{"secret order " A " old=" B " old_until=2026-11-30T09:00:00Z\nother read " B, "line 2: line 1"},
+		{"secret order " A " old=" C " old_until=2026-11-30T09:00:00Z\nother read " B " old=" C
+	         " old_until=2026-11-30T09:00:00Z",
+	         "line 2: line 1"},
+	};
+
+	lines_are_bad(bad, LENGTH(bad));
 }
 
 Test(keyfile, hostile_bytes)
@@ -128,7 +184,8 @@ Test(keyfile, hostile_bytes)
 /* No byte of any kind at any place makes it read beyond the text, nor what it reads longer than it may be. */
 Test(keyfile, every_byte_at_every_place)
 {
-	static const char good[] = "shop order " A " rps=5\nops admin " B "\n";
+	static const char good[] = "shop order " A " rps=5 expires=2026-11-30T09:00:00Z\n"
+				   "ops admin " B " old=" C " old_until=2026-11-30T09:00:00+01:00\n";
 
 	for (size_t at = 0; at < strlen(good); at++)
 		for (int byte = 0; byte < 256; byte++) {

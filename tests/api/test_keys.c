@@ -386,12 +386,7 @@ Test(keys, are_read_again)
 	           /* a wrong one changes nothing */
 	           "keys late nobody | shop order",
 	           "hangup");
-	for (int64_t from = clock_ms(); !patience_is_over(from, PATIENCE_MS / 2); usleep(10000)) {
-		text_reset(&said);
-		flow_said(&said);
-		if (strstr(said.data, "event=keys_kept"))
-			break;
-	}
+	flow_said_wait("event=keys_kept", &said);
 	cr_expect(strstr(said.data, "level=error event=keys_kept"), "not said: %s", said.data);
 	cr_expect(strstr(said.data, "line 1: ROLE must be one of: order, worker, read, admin"));
 	flow_steps("key late",

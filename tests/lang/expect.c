@@ -341,10 +341,10 @@ static bool judge_word(struct judge *j, const char *word)
 
 	if (colon && isupper((unsigned char)*word) && !(equals && equals < colon))
 		return judge_header(j, word);
-	if (*word == '~' || (equals && !j->root))
-		return judge_text(j, word);
 	if (*word == '!')
 		return judge_absent(j, word + 1);
+	if (*word == '~' || (equals && !j->root))
+		return judge_text(j, word);
 	return equals ? judge_balance(j, word) : judge_bare(j, word);
 }
 

@@ -120,6 +120,17 @@ void flow_said(struct text *to)
 	program_log_all(f.log, to);
 }
 
+void flow_said_wait(const char *words, struct text *to)
+{
+	for (int64_t from = clock_ms(); !patience_is_over(from, PATIENCE_MS / 2); usleep(10000)) {
+		text_reset(to);
+		flow_said(to);
+		if (to->len > 0 && strstr(to->data, words))
+			return;
+	}
+	flow_fail("not said: %s", words);
+}
+
 int flow_pid(int program)
 {
 	return runner_need(program)->program.pid;

@@ -34,7 +34,8 @@
  *   complete N [ID ..]    fail N ID=retry[:ERROR] ID=bury[:ERROR] ..
  *   raw METHOD PATH [Header:value ..] [BODY]           as it stands, except that ' in BODY is sent as "
  * Surroundings
- *   keys NAME ROLE [rps=N] [held=N] | ..     writes the file of keys, for programs that start from now on
+ *   keys NAME ROLE [rps=N] [held=N] [expires=TIME] [old=NAME old_until=TIME] | ..
+ *                       writes the file of keys, for programs that start from now on
  *   key NAME            requests bear the key of NAME from now on; key alone: none
  *   hangup              SIGHUP to the program
  *   serve [OPTIONS]     the program again, with these options (as the first step: instead of --lanes 2)
@@ -110,6 +111,8 @@ struct scratch *flow_scratch(void);
 int flow_port(int program);
 /* Adds all messages of the programs so far. */
 void flow_said(struct text *to);
+/* The same, when these words are among them: waits for that, half of PATIENCE_MS at most. `to` is emptied before. */
+void flow_said_wait(const char *words, struct text *to);
 int  flow_pid(int program);
 /* SIGTERM to program 0, without waiting; `restart` or flow_end goes on from there. */
 void flow_terminate(void);

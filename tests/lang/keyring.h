@@ -4,7 +4,8 @@
 
 #define BEARER "the-key-of-%s"
 
-/* Writes the file of keys: `NAME ROLE [rps=N] [held=N] | ..`. It may be wrong in what follows the name. */
+/* Writes the file of keys: `NAME ROLE [rps=N] [held=N] [expires=TIME] [old=NAME old_until=TIME] | ..`, where the old
+ * secret is the key of another NAME. It may be wrong in what follows the name. */
 void keyring_write(const char *file, const char *words);
 
 #endif

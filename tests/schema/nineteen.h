@@ -21,12 +21,13 @@ void migrate_refused(struct scratch *s, const char *words);
 #define OF_STEPS                                                                                      \
 	" ALTER TABLE reservation_line DROP KEY IF EXISTS holder, DROP COLUMN IF EXISTS live;"        \
 	" ALTER TABLE reservation DROP COLUMN IF EXISTS version, DROP COLUMN IF EXISTS version_kept," \
-	" DROP COLUMN IF EXISTS last_event;"                                                        \
+	" DROP COLUMN IF EXISTS last_event;"                                                          \
 	" DROP TABLE IF EXISTS reservation_amend; ALTER TABLE waiting_line DROP PRIMARY KEY,"         \
 	" ADD PRIMARY KEY (reservation_id, sku_id, location_id), DROP COLUMN IF EXISTS added,"        \
 	" DROP COLUMN IF EXISTS units;"                                                               \
 	" ALTER TABLE sku MODIFY code VARBINARY(64) NOT NULL, DROP COLUMN IF EXISTS name;"            \
-	" ALTER TABLE location MODIFY code VARBINARY(32) NOT NULL; DROP TABLE IF EXISTS sku_barcode,sku_text;" \
+	" ALTER TABLE location MODIFY code VARBINARY(32) NOT NULL; DROP TABLE IF EXISTS "             \
+	"sku_barcode,sku_text,api_key_use;"                                                           \
 	" ALTER TABLE sku DROP COLUMN IF EXISTS for_sale, DROP COLUMN IF EXISTS stop_reason;"         \
 	" ALTER TABLE location DROP COLUMN IF EXISTS for_sale, DROP COLUMN IF EXISTS stop_reason;"    \
 	" ALTER TABLE reservation_note DROP KEY IF EXISTS customer, DROP KEY IF EXISTS reference,"    \
