@@ -5,7 +5,7 @@ PACKAGES = gcc libc6-dev make libmariadb-dev mariadb-server-core mariadb-client-
 test check-sanitized check-long coverage fault soak contract demo: PACKAGES += libcriterion-dev libcjson-dev libfaketime python3
 check-sanitized coverage fuzz: PACKAGES += clang libclang-rt-14-dev llvm
 cluster: PACKAGES += libcriterion-dev libcjson-dev libfaketime python3 mariadb-server galera-4 rsync lsof iproute2 nftables
-check-sanitized: PACKAGES += valgrind git mawk gawk busybox mariadb-server galera-4 rsync lsof iproute2 nftables
+check-sanitized: PACKAGES += build-essential debhelper valgrind git mawk gawk busybox mariadb-server galera-4 rsync lsof iproute2 nftables
 check-sanitized check-long pictures: PACKAGES += chromium chromium-driver python3-selenium
 check-sanitized contract: PACKAGES += python3-yaml python3-jsonschema
 count: PACKAGES += valgrind
@@ -17,7 +17,7 @@ AWK     ?= awk
 PREFIX  ?= /usr/local
 TEST_JOBS ?= 12
 CFLAGS  ?= -O2 -g
-override CFLAGS += -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -I. -I$(B)/gen -isystem /usr/include/mariadb -MMD -MP
+override CFLAGS += -ffile-prefix-map=$(CURDIR)=. -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -I. -I$(B)/gen -isystem /usr/include/mariadb -MMD -MP
 # Hardening, as far as the compiler takes it; FORTIFY wants an optimizer, and a sanitizer has checks of its own.
 ifeq ($(findstring -fsanitize,$(CFLAGS)),)
 HARD := -fPIE -fstack-protector-strong -fstack-clash-protection -fcf-protection -ftrivial-auto-var-init=zero
@@ -36,7 +36,7 @@ TESTS    = $(filter-out tests/bench/% tests/fuzz/%,$(sort $(wildcard tests/*.c t
 
 MAKEFLAGS += $(if $(filter 0,$(MAKELEVEL)),--jobs=$(shell nproc))
 
-.PHONY: all run test check check-programs check-sanitized check-beside check-long coverage pictures fuzz contract count bench scale demo fault soak cluster walk tidy install deb install-packages generated clean help ALWAYS
+.PHONY: all run test check check-programs check-sanitized check-beside check-long coverage pictures fuzz contract count bench scale demo fault soak cluster walk tidy install deb release install-packages generated clean help ALWAYS
 .DELETE_ON_ERROR:
 all: $(B)/holdfast
 
@@ -50,7 +50,7 @@ help:
 	@echo 'make fault    break the database, its network and the service for half an hour; make soak [SOAK_S=600]'
 	@echo 'make cluster  the same on three nodes of Galera, CLUSTER=HOURS for longer'
 	@echo 'make install  the program, its systemd unit and its documents, to PREFIX (/usr/local) under DESTDIR'
-	@echo 'make deb      a Debian package of that, in build'
+	@echo 'make deb      a Debian package of that, in build; make release also archives of HEAD, in build/release'
 	@echo 'make count    instructions of the service per operation, against the table tests/bench/counts.tsv; COUNT_FLAGS=--write'
 	@echo 'make bench    measure against the usual ways, AGAINST=PROGRAM against an older one; make scale: lanes, a million skus, 20 million reservations'
 	@echo 'make walk     the files and calls that a plain order passes, which docs/developer.md says, too'
@@ -92,6 +92,7 @@ check-beside:
 	  $(MAKE) --no-print-directory B=$$to AWK="$$awk" generated; diff -r build/awk/mawk $$to; done
 	tests/fuzz/run.sh build/asan 0 $(FUZZ)
 	tests/contract/contract.py --holdfast build/asan/holdfast
+	tests/release.sh
 	@$(MAKE) --no-print-directory walk
 	tests/bench/count.py --holdfast build/holdfast
 	HOLDFAST_BIN=build/tsan/holdfast build/asan/test --jobs 4 \
@@ -178,6 +179,11 @@ deb: install-packages
 	cd $(B)/deb/holdfast && HOLDFAST_BUILD=$(abspath $(B)) dpkg-buildpackage --build=binary --no-sign
 	mv $(B)/deb/*.deb $(B)
 
+# The source archive, the package and a binary archive of HEAD, each with its SHA-256, in build/release.
+release: PACKAGES += build-essential debhelper git
+release: install-packages
+	+debian/release $(B)/release
+
 # apt-get says which packages it installs, and their size. It waits for dpkg's lock by itself, but not for these two.
 LOCKS   = /var/lib/apt/lists/lock /var/cache/apt/archives/lock
 MISSING = $(filter-out $(shell dpkg-query -W -f '$${db:Status-Status}:$${Package}\n' $(PACKAGES) 2>&1 | sed -n 's/^installed://p'),$(PACKAGES))
@@ -227,6 +233,14 @@ $(B)/gen/schema.h:     FROM = -f schema/embed.awk $(filter-out schema/invariants
 $(B)/gen/openapi.h:    FROM = -f schema/embed.awk api/openapi.yaml
 $(B)/gen/console_files.h: FROM = -f schema/embed.awk $(sort $(wildcard console/*.*))
 generated: $(GEN)
+# The commit, its date, and a + where the tree has changes. An archive of git has them in debian/commit. Only these
+# objects are compiled again after a commit.
+$(B)/obj/main.o $(B)/obj/commands.o $(B)/obj/api/metrics.o: $(B)/gen/commit.h
+$(B)/gen/commit.h: $(if $(COUNTS),,ALWAYS)
+	@mkdir -p $(@D); set -- $$(grep -v Format debian/commit || git log -1 --format='%H %cs' 2> /dev/null || echo unknown unknown); \
+	  [ ! -e .git ] || git diff --quiet HEAD 2> /dev/null || changed=+; \
+	  printf '#define HOLDFAST_COMMIT    "%.12s%s"\n#define HOLDFAST_COMMITTED "%s"\n' "$$1" "$$changed" "$$2" > $@.new; \
+	  cmp -s $@.new $@ || mv $@.new $@; rm -f $@.new
 $(GEN): $(if $(COUNTS),,$(B)/gen/ready ALWAYS)
 	@$(AWK) $(FROM) | cmp -s - $@ || $(AWK) $(FROM) > $@
 

@@ -13,6 +13,7 @@
 #include "commands/sku_command.h"
 #include "commands/stats.h"
 #include "commands/tune.h"
+#include "commit.h"
 #include "engine/base/log.h"
 #include "engine/base/nearest.h"
 
@@ -208,7 +209,7 @@ static int pages_run(void)
 
 static int version_run(void)
 {
-	puts("holdfast " HOLDFAST_VERSION);
+	puts("holdfast " HOLDFAST_VERSION " (" HOLDFAST_COMMIT ", " HOLDFAST_COMMITTED ")");
 	return EXIT_DONE;
 }
 

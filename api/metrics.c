@@ -1,6 +1,7 @@
 /* metrics.c - see metrics.h. metrics.def lists every metric; a function here writes the samples of each. */
 #include "api/metrics.h"
 #include "api/process.h"
+#include "commit.h"
 #include "engine/base/clock.h"
 #include "engine/base/counters.h"
 #include "engine/busy.h"
@@ -151,7 +152,7 @@ static void write_process_start(struct scrape *p)
 
 static void write_build(struct scrape *p)
 {
-	text_format(p->to, "%s{version=\"" HOLDFAST_VERSION "\"} 1\n", p->name);
+	text_format(p->to, "%s{version=\"" HOLDFAST_VERSION "\",commit=\"" HOLDFAST_COMMIT "\"} 1\n", p->name);
 }
 
 static void write_certificate(struct scrape *p)

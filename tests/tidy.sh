@@ -43,6 +43,12 @@ forbid '#include "(engine/db/statement|statements)\.h"|\b(SELECT|INSERT INTO|UPD
 without=$(grep '\.c$' <<< "$ours" | xargs grep -Lw assert)
 [ "$(wc -l <<< "$without")" -le 60 ] || wrong "more than 60 files without an assert:"$'\n'"$without"
 
+# The version stands in three files. A release candidate has a ~ in Debian, which sorts before the release.
+version=$(sed -n 's/^#define HOLDFAST_VERSION "\(.*\)"/\1/p' engine/base/base.h)
+grep -qx "  version: $version" api/openapi.yaml || wrong "openapi.yaml is not of version $version"
+head -n 1 debian/changelog | grep -qF "(${version/-/\~})" || wrong "debian/changelog does not begin with version $version"
+grep -q "^## $version" CHANGELOG.md || wrong "CHANGELOG.md has no version $version"
+
 # SQL stands in .sql files. C has only settings of a session, the schema's own table and its comparison.
 forbid '"(SELECT|INSERT|UPDATE|DELETE) [^"]*(stock_slot|reservation|movement|task|lane)' "$ours" 'SQL in C'
 # An id is ASCII, a code is UTF-8.

@@ -11,9 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifndef HOLDFAST_VERSION
-#define HOLDFAST_VERSION "0.1.0"
-#endif
+/* Semantic versioning, https://semver.org. tests/tidy.sh compares it with debian/changelog and api/openapi.yaml. */
+#define HOLDFAST_VERSION "1.0.0-rc1"
 
 #define MUST_CHECK    __attribute__((warn_unused_result))
 #define PRINTF(f, a)  __attribute__((format(printf, f, a)))
