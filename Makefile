@@ -36,7 +36,7 @@ TESTS    = $(filter-out tests/bench/% tests/fuzz/%,$(sort $(wildcard tests/*.c t
 
 MAKEFLAGS += $(if $(filter 0,$(MAKELEVEL)),--jobs=$(shell nproc))
 
-.PHONY: all run test check check-programs check-sanitized check-beside check-long coverage pictures fuzz contract count bench scale demo fault soak cluster walk tidy install deb release install-packages generated clean help ALWAYS
+.PHONY: all run image test check check-programs check-sanitized check-beside check-long coverage pictures fuzz contract count bench scale demo fault soak cluster walk tidy install deb release install-packages generated clean help ALWAYS
 .DELETE_ON_ERROR:
 all: $(B)/holdfast
 
@@ -51,6 +51,7 @@ help:
 	@echo 'make cluster  the same on three nodes of Galera, CLUSTER=HOURS for longer'
 	@echo 'make install  the program, its systemd unit and its documents, to PREFIX (/usr/local) under DESTDIR'
 	@echo 'make deb      a Debian package of that, in build; make release also archives of HEAD, in build/release'
+	@echo 'make image    a container image named holdfast, with buildah, podman or docker'
 	@echo 'make count    instructions of the service per operation, against the table tests/bench/counts.tsv; COUNT_FLAGS=--write'
 	@echo 'make bench    measure against the usual ways, AGAINST=PROGRAM against an older one; make scale: lanes, a million skus, 20 million reservations'
 	@echo 'make walk     the files and calls that a plain order passes, which docs/developer.md says, too'
@@ -178,6 +179,16 @@ deb: install-packages
 	tar -c --exclude=./build --exclude=./var --exclude=./.git . | tar -x -C $(B)/deb/holdfast
 	cd $(B)/deb/holdfast && HOLDFAST_BUILD=$(abspath $(B)) dpkg-buildpackage --build=binary --no-sign
 	mv $(B)/deb/*.deb $(B)
+
+# ENGINE: the program that builds. BUILDER: what stands before its `build`. An image names its commit if nothing has changed.
+ENGINE  ?= $(firstword $(foreach e,buildah podman docker,$(if $(shell command -v $e),$e)))
+BUILDER ?= $(ENGINE)
+IMAGE   ?= holdfast
+image:
+	@[ -n '$(ENGINE)' ] || { echo 'make image takes buildah, podman or docker: install one (apt-get install buildah)' >&2; exit 1; }
+	$(BUILDER) build $(if $(filter docker,$(ENGINE)),,--format docker --layers) $(IMAGE_FLAGS) \
+	  $(if $(shell git diff --quiet HEAD 2> /dev/null && echo 1),--build-arg COMMIT="$$(git log -1 --format='%H %cs')") \
+	  -f Containerfile -t $(IMAGE) .
 
 # The source archive, the package and a binary archive of HEAD, each with its SHA-256, in build/release.
 release: PACKAGES += build-essential debhelper git
