@@ -162,6 +162,8 @@ install: $(B)/holdfast
 	$< manual zsh | install -D -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/share/zsh/$(ZSH_FOLDER)/_holdfast
 	sed '$(PLACES)' api/holdfast.service | install -D -m 644 /dev/stdin $(DESTDIR)$(UNITS)/holdfast.service
 	sed '$(PLACES); $(INSTANCE)' api/holdfast.service | install -D -m 644 /dev/stdin $(DESTDIR)$(UNITS)/holdfast@.service
+	sed '$(PLACES)' api/holdfast-backup.service | install -D -m 644 /dev/stdin $(DESTDIR)$(UNITS)/holdfast-backup.service
+	install -D -m 644 -t $(DESTDIR)$(UNITS) api/holdfast-backup.timer
 	[ -e $(DESTDIR)$(SYSCONF)/holdfast/holdfast.conf ] || \
 	  $< manual conf | install -D -m 644 /dev/stdin $(DESTDIR)$(SYSCONF)/holdfast/holdfast.conf
 # holdfast@NAME.service has a file of options, a database, a log and a folder for sockets of its own.

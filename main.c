@@ -1,5 +1,7 @@
 /* main.c - the table of commands, nothing else. */
 #include "commands/audit.h"
+#include "commands/backup.h"
+#include "commands/restore.h"
 #include "commands/commands.h"
 #include "commands/events.h"
 #include "commands/export.h"
@@ -113,6 +115,18 @@ const struct command commands[] = {
          "Exits with 1 while the clocks of the database and of this machine are more than 5 minutes apart: by a wrong\n"
          "clock a young row may look old.\n",
          purge_run},
+	{"backup", BACKUP, "DIR", 1, "copies the database into a new folder below DIR, while the service runs",
+         "  holdfast backup /var/backups/holdfast --keep 7\n"
+         "  holdfast backup /var/backups/holdfast --verify --json\n"
+         "  holdfast backup /var/backups/holdfast/2026-11-29T085000Z --verify\n"
+         "Needs the package mariadb-backup. The folder is named by its time in UTC. One that ends in .unfinished is\n"
+         "no back-up; the next run removes it.\n",
+         backup_run},
+	{"restore", RESTORE, "DIR", 1, "makes a back-up the private database of --data; of a folder of them the newest",
+         "  holdfast restore /var/backups/holdfast --data var\n"
+         "  holdfast restore /var/backups/holdfast/2026-11-29T085000Z --data var --aside\n"
+         "Exits with 1 while the database is in use, or where one is there and --aside is not given.\n",
+         restore_run},
 	{"tune", TUNE, "", 0, "tries 1, 2, 4 and 8 slots in a database of its own: what each is worth here",
          "  holdfast tune\n"
          "  holdfast tune --seconds 10 --json --db mariadb://shop@10.0.0.5:3306/holdfast\n"

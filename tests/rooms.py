@@ -33,14 +33,15 @@ import subprocess
 import sys
 
 ROOMS = ('api/calls', 'api/http', 'api/order', 'api/stock', 'api', 'engine/base', 'engine/catalogue', 'engine/db', 'engine/lane', 'engine/log', 'engine/promise',
-         'engine/read', 'engine/write', 'engine', 'commands/import', 'commands/terminal', 'commands', 'jobs/levels', 'jobs/task',
+         'engine/read', 'engine/write', 'engine', 'commands/import', 'commands/terminal', 'commands/backup', 'commands', 'jobs/levels', 'jobs/task',
          'jobs/waiting', 'jobs/webhooks', 'jobs', 'schema')
 ENGINE = {'engine', 'engine/catalogue', 'engine/lane', 'engine/log', 'engine/promise', 'engine/read', 'engine/write', 'engine/db', 'engine/base'}
 JOBS = {'jobs', 'jobs/levels', 'jobs/task', 'jobs/waiting', 'jobs/webhooks'}
 BELOW = {
     'main': {'commands', 'engine', 'engine/catalogue', 'engine/base'},
-    'commands': {'commands/import', 'commands/terminal', 'api', 'api/calls', 'api/http', 'api/order', 'api/stock', *JOBS, 'schema',
+    'commands': {'commands/backup', 'commands/import', 'commands/terminal', 'api', 'api/calls', 'api/http', 'api/order', 'api/stock', *JOBS, 'schema',
                  *ENGINE},
+    'commands/backup': {'engine/base'},
     'commands/import': {'commands/terminal', 'api/order', 'api/stock', 'jobs/waiting', 'engine', 'engine/catalogue', 'engine/base'},
     'commands/terminal': {'engine', 'engine/catalogue', 'engine/read', 'engine/db', 'engine/base'},
     'api': {'api/calls', 'api/http', 'api/order', 'api/stock', *JOBS, *ENGINE},
