@@ -144,6 +144,7 @@ static const struct {
          " process_sweep counters_take watch_claim watch_keep watch_leave watch_wish webhook_claim webhook_ask "
          "task_prolong "},
 	{"Never on a cluster.", " tune_make tune_drop "},
+	{"On a private server alone.", " restore_mark "},
 };
 
 static size_t reasons_of(const char *name)
