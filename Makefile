@@ -7,6 +7,7 @@ check-sanitized coverage fuzz: PACKAGES += clang libclang-rt-14-dev llvm
 cluster: PACKAGES += libcriterion-dev libcjson-dev libfaketime python3 mariadb-server galera-4 rsync lsof iproute2 nftables
 check-sanitized: PACKAGES += build-essential debhelper valgrind git mawk gawk busybox mariadb-server galera-4 rsync lsof iproute2 nftables
 check-sanitized check-long pictures: PACKAGES += chromium chromium-driver python3-selenium
+check-sanitized: PACKAGES += prometheus
 check-sanitized contract: PACKAGES += python3-yaml python3-jsonschema
 count: PACKAGES += valgrind
 count walk: PACKAGES += python3
@@ -94,6 +95,7 @@ check-beside:
 	tests/fuzz/run.sh build/asan 0 $(FUZZ)
 	tests/contract/contract.py --holdfast build/asan/holdfast
 	tests/release.sh
+	tests/monitoring.py --holdfast build/holdfast
 	@$(MAKE) --no-print-directory walk
 	tests/bench/count.py --holdfast build/holdfast
 	HOLDFAST_BIN=build/tsan/holdfast build/asan/test --jobs 4 \
@@ -157,6 +159,7 @@ install: $(B)/holdfast
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/holdfast README.md CHANGELOG.md LICENSE api/openapi.yaml
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/holdfast/docs docs/*.md
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/holdfast/docs/pictures docs/pictures/*.png
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/holdfast/monitoring monitoring/*
 	$< manual man | install -D -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/share/man/man1/holdfast.1
 	$< manual bash | install -D -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/share/bash-completion/completions/holdfast
 	$< manual zsh | install -D -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/share/zsh/$(ZSH_FOLDER)/_holdfast
