@@ -249,11 +249,12 @@ $(B)/gen/schema.h:     FROM = -f schema/embed.awk $(filter-out schema/invariants
 $(B)/gen/openapi.h:    FROM = -f schema/embed.awk api/openapi.yaml
 $(B)/gen/console_files.h: FROM = -f schema/embed.awk $(sort $(wildcard console/*.*))
 generated: $(GEN)
-# The commit, its date, and a + where the tree has changes. An archive of git has them in debian/commit. Only these
-# objects are compiled again after a commit.
+# The commit, its date, and a + where the tree has changes. An archive of git has them in debian/commit. Where neither
+# git nor that file says it, the header stays as it is. Only these objects are compiled again after a commit.
 $(B)/obj/main.o $(B)/obj/commands.o $(B)/obj/api/metrics.o: $(B)/gen/commit.h
 $(B)/gen/commit.h: $(if $(COUNTS),,ALWAYS)
-	@mkdir -p $(@D); set -- $$(grep -v Format debian/commit || git log -1 --format='%H %cs' 2> /dev/null || echo unknown unknown); \
+	@mkdir -p $(@D); said=$$(grep -v Format debian/commit || git log -1 --format='%H %cs' 2> /dev/null); \
+	  [ -n "$$said" ] || [ ! -e $@ ] || exit 0; set -- $${said:-unknown unknown}; \
 	  [ ! -e .git ] || git diff --quiet HEAD 2> /dev/null || changed=+; \
 	  printf '#define HOLDFAST_COMMIT    "%.12s%s"\n#define HOLDFAST_COMMITTED "%s"\n' "$$1" "$$changed" "$$2" > $@.new; \
 	  cmp -s $@.new $@ || mv $@.new $@; rm -f $@.new
