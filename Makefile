@@ -165,13 +165,15 @@ install: $(B)/holdfast
 	$< manual zsh | install -D -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/share/zsh/$(ZSH_FOLDER)/_holdfast
 	sed '$(PLACES)' api/holdfast.service | install -D -m 644 /dev/stdin $(DESTDIR)$(UNITS)/holdfast.service
 	sed '$(PLACES); $(INSTANCE)' api/holdfast.service | install -D -m 644 /dev/stdin $(DESTDIR)$(UNITS)/holdfast@.service
+	sed '$(PLACES)' api/holdfast.socket | install -D -m 644 /dev/stdin $(DESTDIR)$(UNITS)/holdfast.socket
+	sed '$(PLACES); $(INSTANCE)' api/holdfast.socket | install -D -m 644 /dev/stdin $(DESTDIR)$(UNITS)/holdfast@.socket
 	sed '$(PLACES)' api/holdfast-backup.service | install -D -m 644 /dev/stdin $(DESTDIR)$(UNITS)/holdfast-backup.service
 	install -D -m 644 -t $(DESTDIR)$(UNITS) api/holdfast-backup.timer
 	[ -e $(DESTDIR)$(SYSCONF)/holdfast/holdfast.conf ] || \
 	  $< manual conf | install -D -m 644 /dev/stdin $(DESTDIR)$(SYSCONF)/holdfast/holdfast.conf
 # holdfast@NAME.service has a file of options, a database, a log and a folder for sockets of its own.
 PLACES     = s|/usr/local|$(PREFIX)|; s|/etc/holdfast/|$(SYSCONF)/holdfast/|
-INSTANCE   = s|^Description=.*|& (%i)|; s|Directory=holdfast$$|&-%i|; s|/var/lib/holdfast$$|&-%i|; s|/holdfast[.]conf|/%i.conf|; s|/environment|/%i.environment|
+INSTANCE   = s|^Description=.*|& (%i)|; s|Directory=holdfast$$|&-%i|; s|/var/lib/holdfast$$|&-%i|; s|/holdfast[.]conf|/%i.conf|; s|/environment|/%i.environment|; s|^ListenStream=.*|ListenStream=/run/holdfast-%i.sock|
 UNITS     ?= $(PREFIX)/lib/systemd/system
 SYSCONF   ?= $(if $(filter /usr /usr/%,$(PREFIX)),/etc,$(PREFIX)/etc)
 ZSH_FOLDER ?= site-functions

@@ -186,8 +186,9 @@ static void listening_tell(const struct serve *s)
 
 		if (!at->unix_path[0])
 			text_format(&console, "%s://%s/console/", s->tls ? "https" : "http", at->address);
-		log_event(LOG_INFO, "listening", "address=%s lanes=%u slot=%lld jobs=%s console=%s", at->address,
-		          engine_lanes(s->engine), (long long)option_count(OPTION_slot, 0), jobs, console.data);
+		log_event(LOG_INFO, "listening", "address=%s lanes=%u slot=%lld jobs=%s console=%s passed=%s",
+		          at->address, engine_lanes(s->engine), (long long)option_count(OPTION_slot, 0), jobs,
+		          console.data, at->passed);
 		text_fini(&console);
 	}
 }

@@ -84,7 +84,7 @@ two=$(awk '
 # `make install` installs all files, and systemd can read the unit.
 root=$(mktemp -d)
 env -u MAKEFLAGS -u MAKELEVEL make -s install PREFIX=/usr DESTDIR="$root" > "$root/log" 2>&1 || wrong "make install:"$'\n'"$(cat "$root/log")"
-for file in bin/holdfast lib/systemd/system/holdfast.service share/doc/holdfast/{README.md,LICENSE,openapi.yaml,docs/{orders,stock,events,reference,operator,cluster,developer}.md}; do
+for file in bin/holdfast lib/systemd/system/{holdfast.service,holdfast.socket,holdfast@.socket} share/doc/holdfast/{README.md,LICENSE,openapi.yaml,docs/{orders,stock,events,reference,operator,cluster,developer}.md}; do
 	[ -s "$root/usr/$file" ] || wrong "make install forgets $file"
 done
 "$root/usr/bin/holdfast" --version > /dev/null || wrong 'what is installed does not run'
@@ -93,9 +93,11 @@ for guard in 'BIND_NOW' 'Flags:.*PIE' '__stack_chk_fail' '_chk@'; do
 	grep -q -- "$guard" "$root/log" || wrong "what is installed is not hardened: $guard"
 done
 if command -v systemd-analyze > /dev/null; then
-	sed -i "s|/usr/bin/|$root&|" "$root/usr/lib/systemd/system/holdfast.service"
-	hits=$(systemd-analyze verify "$root/usr/lib/systemd/system/holdfast.service" 2>&1 | grep holdfast.service)
-	[ -z "$hits" ] || wrong "holdfast.service:"$'\n'"$hits"
+	sed -i "s|/usr/bin/|$root&|" "$root"/usr/lib/systemd/system/holdfast{,@}.service
+	for unit in holdfast.service holdfast.socket holdfast@eu.socket; do
+		hits=$(systemd-analyze verify "$root/usr/lib/systemd/system/$unit" 2>&1 | grep -F "$unit")
+		[ -z "$hits" ] || wrong "$unit:"$'\n'"$hits"
+	done
 fi
 rm -rf "$root"
 

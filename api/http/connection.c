@@ -620,7 +620,12 @@ void connections_free(struct connections *cs)
 
 size_t connections_moving(const struct connections *cs)
 {
-	return cs->count[READING] + cs->count[WRITING];
+	size_t  moving = cs->count[READING] + cs->count[WRITING];
+	int64_t before_ms = clock_ms() - GRACE_MS;
+
+	for (const struct connection *c = cs->newest[FRESH]; c && c->since_ms >= before_ms; c = c->previous)
+		moving++;
+	return moving;
 }
 
 struct connection_metrics connections_metrics(const struct connections *cs)

@@ -62,7 +62,8 @@ void connections_tick(struct connections *cs);
 /* Stops listening: the sockets are closed, and each answer is the last of its connection. `emptied` is called in a
  * later turn of the loop when no client is left (if there is none, in the next turn); perhaps more than once. */
 void connections_last(struct connections *cs, void (*emptied)(void *arg), void *arg);
-/* The number of connections that are sending a request or being sent an answer: a drain waits for them. */
+/* The number of connections for which a drain waits: a request is being sent or an answer taken, or the client came
+ * within the last second and its first request is likely on its way. */
 size_t connections_moving(const struct connections *cs);
 
 struct connection_metrics {

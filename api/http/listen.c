@@ -6,14 +6,21 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <event2/listener.h>
+#include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { BACKLOG = 1024, SOCKET_MODE = 0660 };
+enum {
+	BACKLOG = 1024,
+	SOCKET_MODE = 0660,
+	PASSED_FIRST = 3, /* the first descriptor that is passed (sd_listen_fds(3)) */
+};
 
 /* Pauses accepting when descriptors are short: the next tick of the connections tries again, not a busy loop. */
 static void accept_failed(struct evconnlistener *listener, void *arg)
@@ -239,12 +246,134 @@ static int one_bind(struct listenings *ls, const char *where, size_t len, bool k
 	return status;
 }
 
-int listen_bind(struct listenings *ls, const char *list, bool keyed, char *why, size_t why_size)
+/* ---- passed by another process, as systemd does: sd_listen_fds(3) */
+
+/* Other users may connect to a socket that every user may write to, or whose mode cannot be seen. */
+static bool unix_is_open(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) != 0 || (st.st_mode & S_IWOTH);
+}
+
+/* NULL: the descriptor is a socket that can be served; otherwise what it is not. */
+static const char *passed_look(struct listening *at)
+{
+	struct sockaddr_un sun;
+	socklen_t          len = sizeof(at->tcp), sun_len = sizeof(sun);
+	int                type = 0, listens = 0;
+	socklen_t          type_len = sizeof(type), listens_len = sizeof(listens);
+
+	if (getsockopt(at->fd, SOL_SOCKET, SO_TYPE, &type, &type_len) != 0 ||
+	    getsockname(at->fd, (struct sockaddr *)&at->tcp, &len) != 0)
+		return "is no socket";
+	if (type != SOCK_STREAM || getsockopt(at->fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &listens_len) != 0 ||
+	    !listens)
+		return "is no stream socket that listens (a unit with Accept=no passes one)";
+	if (at->tcp.ss_family == AF_INET || at->tcp.ss_family == AF_INET6)
+		return NULL;
+	if (at->tcp.ss_family != AF_UNIX || getsockname(at->fd, (struct sockaddr *)&sun, &sun_len) != 0)
+		return "is neither of TCP nor a unix socket";
+	if (sun_len <= offsetof(struct sockaddr_un, sun_path) || !sun.sun_path[0])
+		return "is a unix socket without a path: no mode says which users may connect";
+	snprintf(at->unix_path, sizeof(at->unix_path), "%.*s", (int)(sun_len - offsetof(struct sockaddr_un, sun_path)),
+	         sun.sun_path);
+	return NULL;
+}
+
+/* The socket goes to no child. It may come without what bind_tcp gives to ours. */
+static void passed_prepare(struct listening *at)
+{
+	int on = 1;
+
+	fcntl(at->fd, F_SETFD, FD_CLOEXEC);
+	fcntl(at->fd, F_SETFL, fcntl(at->fd, F_GETFL) | O_NONBLOCK);
+	if (at->unix_path[0]) {
+		at->open = unix_is_open(at->unix_path);
+		strcpy(stpcpy(at->address, "unix:"), at->unix_path);
+	} else {
+		setsockopt(at->fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+		at->open = !is_loopback(&at->tcp);
+		address_name(at);
+	}
+	memcpy(at->where, at->address, sizeof(at->where));
+}
+
+static int passed_take(struct listening *at, bool keyed, char *why, size_t why_size)
+{
+	const char *wrong = passed_look(at);
+
+	if (wrong) {
+		why_write(why, why_size, "the socket that was passed as descriptor %d (%s) %s", at->fd, at->passed,
+		          wrong);
+		return EXIT_CONFIG;
+	}
+	passed_prepare(at);
+	if (at->open && !keyed) {
+		why_write(why, why_size,
+		          "%s, a socket that was passed, is open to others and there are no keys: use loopback, a unix "
+		          "socket with SocketMode=0660, or --keys",
+		          at->where);
+		return EXIT_CONFIG;
+	}
+	return EXIT_DONE;
+}
+
+/* The name of a passed socket: the next of a list that is divided by colons. systemd gives the unit's name. */
+static void passed_name(struct listening *at, const char **names)
+{
+	size_t len = strcspn(*names, ":"), fits = len < sizeof(at->passed) ? len : sizeof(at->passed) - 1;
+
+	memcpy(at->passed, *names, fits);
+	if (fits == 0)
+		strcpy(at->passed, "unknown"); /* the word of sd_listen_fds_with_names */
+	*names += len + ((*names)[len] == ':');
+}
+
+/* How many sockets were passed to this process. The environment is cleared, so that no child takes them for its own:
+ * mariadbd knows the protocol, too. */
+static long passed_count(void)
+{
+	const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
+	bool        ours = pid && count && strtol(pid, NULL, 10) == getpid();
+	long        n = ours ? strtol(count, NULL, 10) : 0;
+
+	unsetenv("LISTEN_PID");
+	unsetenv("LISTEN_FDS");
+	return n;
+}
+
+/* EXIT_DONE with a count of 0: none was passed. */
+static int passed_bind(struct listenings *ls, bool keyed, char *why, size_t why_size)
+{
+	long        n = passed_count();
+	const char *names = getenv("LISTEN_FDNAMES");
+	int         status = EXIT_DONE;
+
+	if (!names)
+		names = "";
+	if (n < 0 || n > LISTEN_MAX) {
+		why_write(why, why_size, "LISTEN_FDS: up to %d sockets can be passed", LISTEN_MAX);
+		status = EXIT_CONFIG;
+	}
+	for (int i = 0; status == EXIT_DONE && i < n; i++) {
+		struct listening *at = &ls->at[ls->count++];
+
+		*at = (struct listening){.fd = PASSED_FIRST + i};
+		passed_name(at, &names);
+		status = passed_take(at, keyed, why, why_size);
+	}
+	unsetenv("LISTEN_FDNAMES");
+	return status;
+}
+
+/* ---- all of them */
+
+static int list_bind(struct listenings *ls, const char *list, bool keyed, char *why, size_t why_size)
 {
 	int  status = EXIT_DONE;
 	bool more;
 
-	ls->count = 0;
 	do {
 		size_t len = strcspn(list, ",");
 
@@ -252,20 +381,32 @@ int listen_bind(struct listenings *ls, const char *list, bool keyed, char *why, 
 		more = list[len] == ',';
 		list += len + more;
 	} while (more && status == EXIT_DONE);
+	return status;
+}
+
+int listen_bind(struct listenings *ls, const char *list, bool keyed, char *why, size_t why_size)
+{
+	int status;
+
+	ls->count = 0;
+	status = passed_bind(ls, keyed, why, why_size);
+	if (status == EXIT_DONE && ls->count == 0)
+		status = list_bind(ls, list, keyed, why, why_size);
 	if (status != EXIT_DONE)
 		listen_end(ls);
 	return status;
 }
 
+/* A socket that was passed listens already, and keeps the backlog that its owner gave it. */
 static bool one_start(struct listening *at, struct event_base *base, char *why, size_t why_size)
 {
-	if (at->unix_path[0]) {
+	if (at->unix_path[0] && !at->passed[0]) {
 		at->fd = bind_unix(at->unix_path);
 		at->made = at->fd >= 0;
 	}
 	if (at->fd >= 0)
 		at->listener = evconnlistener_new(base, NULL, NULL, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC,
-		                                  BACKLOG, at->fd);
+		                                  at->passed[0] ? 0 : BACKLOG, at->fd);
 	if (!at->listener) {
 		(void)cannot_listen(at, why, why_size);
 		return false;
