@@ -49,6 +49,9 @@ grep -qx "  version: $version" api/openapi.yaml || wrong "openapi.yaml is not of
 head -n 1 debian/changelog | grep -qF "(${version/-/\~})" || wrong "debian/changelog does not begin with version $version"
 grep -q "^## $version" CHANGELOG.md || wrong "CHANGELOG.md has no version $version"
 
+step=$(listed 'schema/[0-9]*.sql' | sort | tail -n 1 | sed 's|^schema/0*||; s/_.*//')
+grep -qF "schema of this program is version $step**" docs/operator.md || wrong "operator.md does not say that the schema is version $step"
+
 # SQL stands in .sql files. C has only settings of a session, the schema's own table and its comparison.
 forbid '"(SELECT|INSERT|UPDATE|DELETE) [^"]*(stock_slot|reservation|movement|task|lane)' "$ours" 'SQL in C'
 # An id is ASCII, a code is UTF-8.
