@@ -28,6 +28,7 @@ import drills_checker   # noqa: E402
 import drills_clocks    # noqa: E402
 import drills_cluster   # noqa: E402
 import drills_database  # noqa: E402
+import drills_door     # noqa: E402
 import drills_events    # noqa: E402
 import drills_kill      # noqa: E402
 import drills_line      # noqa: E402
@@ -66,6 +67,7 @@ DRILLS = {
     'terminate':        (drills_process.terminate,            20,       0,                   2,       0),
     'terminate-hung':   (drills_process.terminate_hung,        3,       0,                   1,       0),
     'rolling-restart':  (drills_process.rolling_restart,      20,       0,                   2,       0),
+    'door':             (drills_door.door,                   100,       0,                   3,       0),
     'descriptors':      (drills_process.descriptors,           5,       0,                   1,       0),
 }
 CLUSTER = {
