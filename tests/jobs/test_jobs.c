@@ -82,7 +82,7 @@ Test(jobs, usage)
 	     "run work --help                 -> 0 '~--exec CMD'",
 	     "run reap --help                 -> 0 ~--dry-run",
 	     "run kick --help                 -> 0 ~--all",
-	     "run purge --help                -> 0 '~--keep DAYS'",
+	     "run purge --help                -> 0 '~--keep N '",
 	     "run serve --jobs=settle,fly     -> 78");
 }
 
