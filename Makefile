@@ -37,7 +37,7 @@ TESTS    = $(filter-out tests/bench/% tests/fuzz/%,$(sort $(wildcard tests/*.c t
 
 MAKEFLAGS += $(if $(filter 0,$(MAKELEVEL)),--jobs=$(shell nproc))
 
-.PHONY: all run image test check check-programs check-sanitized check-beside check-long coverage pictures fuzz contract count bench scale demo fault soak cluster walk tidy install deb release install-packages generated clean help ALWAYS
+.PHONY: all run image test check check-programs check-sanitized check-beside check-image check-long coverage pictures fuzz contract count bench scale demo fault soak cluster walk tidy install deb release install-packages generated clean help ALWAYS
 .DELETE_ON_ERROR:
 all: $(B)/holdfast
 
@@ -52,7 +52,7 @@ help:
 	@echo 'make cluster  the same on three nodes of Galera, CLUSTER=HOURS for longer'
 	@echo 'make install  the program, its systemd unit and its documents, to PREFIX (/usr/local) under DESTDIR'
 	@echo 'make deb      a Debian package of that, in build; make release also archives of HEAD, in build/release'
-	@echo 'make image    a container image named holdfast, with buildah, podman or docker'
+	@echo 'make image    a container image named holdfast, with buildah, podman or docker; make check-image tries it, two minutes'
 	@echo 'make count    instructions of the service per operation, against the table tests/bench/counts.tsv; COUNT_FLAGS=--write'
 	@echo 'make bench    measure against the usual ways, AGAINST=PROGRAM against an older one; make scale: lanes, a million skus, 20 million reservations'
 	@echo 'make walk     the files and calls that a plain order passes, which docs/developer.md says, too'
@@ -94,7 +94,7 @@ check-beside:
 	  $(MAKE) --no-print-directory B=$$to AWK="$$awk" generated; diff -r build/awk/mawk $$to; done
 	tests/fuzz/run.sh build/asan 0 $(FUZZ)
 	tests/contract/contract.py --holdfast build/asan/holdfast
-	tests/release.sh
+	+tests/release.sh
 	tests/monitoring.py --holdfast build/holdfast
 	@$(MAKE) --no-print-directory walk
 	tests/bench/count.py --holdfast build/holdfast
@@ -102,6 +102,8 @@ check-beside:
 	  --filter '@(concurrency|replay|batch|reservation_state|restart|worker|exec|reap)/*'
 	rm -rf build/memcheck-migrated
 	HOLDFAST_BIN=tests/memcheck.sh build/asan/test --jobs 4 --filter '@(reservation|batch)/*'
+
+check-image:; tests/image.sh
 
 check-long: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast

@@ -31,7 +31,7 @@ apt-config dump Acquire > "$home/apt"
 mmdebstrap --quiet --variant=minbase --aptopt="$home/apt" --dpkgopt=force-unsafe-io "$suite" "$home/base.tar" \
 	"${sources[@]}" > "$home/log" 2>&1 || wrong 'mmdebstrap failed'
 { from=$($buildah from scratch) && $buildah add -q "$from" "$home/base.tar" / && rm "$home/base.tar" &&
-	$buildah commit -q --rm "$from" docker.io/library/debian:12-slim; } > "$home/log" 2>&1 || wrong 'no base'
+	$buildah commit -q --rm "$from" debian:12-slim; } > "$home/log" 2>&1 || wrong 'no base'
 make -s image ENGINE=buildah BUILDER="$buildah" IMAGE_FLAGS=--pull-never > "$home/log" 2>&1 || wrong 'the build failed'
 
 image=$($buildah from --pull-never holdfast) root=$($buildah mount "$image")
