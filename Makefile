@@ -9,6 +9,7 @@ check-sanitized: PACKAGES += build-essential debhelper valgrind git mawk gawk bu
 check-sanitized check-long pictures: PACKAGES += chromium chromium-driver python3-selenium
 check-sanitized: PACKAGES += mariadb-backup prometheus
 check-sanitized contract: PACKAGES += python3-yaml python3-jsonschema
+check-sanitized fault: PACKAGES += nginx-light haproxy caddy
 count: PACKAGES += valgrind
 count walk: PACKAGES += python3
 bench: PACKAGES += redis-server
@@ -160,6 +161,7 @@ install: $(B)/holdfast
 	install -D -m 755 $< $(DESTDIR)$(PREFIX)/bin/holdfast
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/holdfast README.md CHANGELOG.md LICENSE api/openapi.yaml
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/holdfast/docs docs/*.md
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/holdfast/docs/proxies docs/proxies/*
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/holdfast/docs/pictures docs/pictures/*.png
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/holdfast/monitoring monitoring/*
 	$< manual man | install -D -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/share/man/man1/holdfast.1

@@ -34,6 +34,7 @@ import drills_kill      # noqa: E402
 import drills_line      # noqa: E402
 import drills_network   # noqa: E402
 import drills_process   # noqa: E402
+import drills_proxies  # noqa: E402
 import drills_races     # noqa: E402
 import drills_replica   # noqa: E402
 import drills_soak      # noqa: E402
@@ -68,6 +69,9 @@ DRILLS = {
     'terminate-hung':   (drills_process.terminate_hung,        3,       0,                   1,       0),
     'rolling-restart':  (drills_process.rolling_restart,      20,       0,                   2,       0),
     'door':             (drills_door.door,                   100,       0,                   3,       0),
+    'nginx':            (drills_proxies.nginx,                10,       0,                   2,       0),
+    'haproxy':          (drills_proxies.haproxy,              10,       0,                   2,       0),
+    'caddy':            (drills_proxies.caddy,                10,       0,                   2,       0),
     'descriptors':      (drills_process.descriptors,           5,       0,                   1,       0),
 }
 CLUSTER = {
