@@ -1,7 +1,7 @@
 /* backup.c - the command `backup`: a full copy of the database while the service runs, by mariadb-backup.
  *
- * The copy is made in a folder whose name says unfinished. It gets its name by one rename, after it was prepared and is
- * on disk. So a copy that was cut off, by a kill or a full disk, never has the name of a good one. Each copy is a new
+ * The copy is made in a folder `NAME.unfinished`. It gets its name by one rename, after it was prepared and is on
+ * disk. So a copy that was cut off, by a kill or a full disk, never has the name of a good one. Each copy is a new
  * folder, so a failed back-up costs none that was there. */
 #include "commands/backup.h"
 #include "commands/backup/copy.h"

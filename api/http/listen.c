@@ -248,7 +248,7 @@ static int one_bind(struct listenings *ls, const char *where, size_t len, bool k
 
 /* ---- passed by another process, as systemd does: sd_listen_fds(3) */
 
-/* Other users may connect to a socket that every user may write to, or whose mode cannot be seen. */
+/* Other users may connect to a socket that every user may write to. If its mode cannot be seen, they may, too. */
 static bool unix_is_open(const char *path)
 {
 	struct stat st;

@@ -35,7 +35,7 @@ static bool data_copy(const struct mariadbd *m, const char *from, const char *ho
 	return status == 0 || why_write(why, why_size, "cannot copy %s to %s", from, to);
 }
 
-/* One exchange of two names: whoever looks at DIR/db sees the old data or the new ones. */
+/* One exchange of two names: DIR/db is the old data or the new ones at each moment. */
 static bool names_exchange(const struct replace *r, const struct mariadbd *m, const char *home, char *why, size_t size)
 {
 	char new[64], old[64];

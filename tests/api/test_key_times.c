@@ -96,7 +96,7 @@ Test(key_times, two_secrets_for_a_while)
 	     "sql SELECT COUNT(DISTINCT key_id) FROM reservation -> 1");
 }
 
-/* The commands change the file of a service that runs. Nobody sends a signal. */
+/* The commands change the file of a service that runs. No signal is sent. */
 Test(key_times, are_rotated_and_revoked_under_a_service)
 {
 	flow("keys shop order | eyes read | boss admin",
