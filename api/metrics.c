@@ -396,6 +396,9 @@ COUNTED(oldest_lease, ONE("%.3f", (double)p->census->oldest_lease_ms / 1e3))
 COUNTED(oldest_event, ONE("%.3f", (double)p->census->oldest_event_ms / 1e3))
 COUNTED(queued, ONE("%lld", (long long)p->census->queued))
 COUNTED(levels_behind, ONE("%.3f", (double)p->census->levels_behind_ms / 1e3))
+COUNTED(last_backup, ONE("%lld", (long long)p->census->backed_up_s))
+COUNTED(last_audit, ONE("%lld", (long long)p->census->audited_s))
+COUNTED(audit_failed, ONE("%lld", (long long)p->census->audit_failed))
 
 static void write_levels_of(struct scrape *p)
 {

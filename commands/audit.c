@@ -13,6 +13,7 @@
 #include "commands/database.h"
 #include "commands/options.h"
 #include "commands/terminal/bar.h"
+#include "commands/upkeep.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
 #include "engine/base/json.h"
@@ -368,6 +369,8 @@ static int audit_act(struct db *db, void *arg)
 	for (size_t i = 0; i < a->count; i++)
 		whole = whole && a->blocks[i].broken == 0;
 	(a->json ? report_json : report_text)(a, whole);
+	if (!a->sku_id)
+		upkeep_note(db, whole ? UPKEEP_AUDITED : UPKEEP_AUDIT_FAILED, 0);
 	return whole ? EXIT_DONE : EXIT_TROUBLE;
 }
 

@@ -7,6 +7,7 @@
 #include "commands/backup/copy.h"
 #include "commands/database.h"
 #include "commands/options.h"
+#include "commands/upkeep.h"
 #include "engine/base/child.h"
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
@@ -232,6 +233,23 @@ static int copy_verify(const struct copy *copy)
 	return EXIT_DONE;
 }
 
+/* A back-up that did not pass the audit is no good one, and says that the database would not pass it either. */
+static void result_note(const struct backup *b, const struct database *database, int status)
+{
+	struct db *db;
+
+	if ((status != EXIT_DONE && status != EXIT_TROUBLE) || b->schema < UPKEEP_SCHEMA)
+		return;
+	db = database_connect(database);
+	if (!db)
+		return;
+	if (status == EXIT_DONE)
+		upkeep_note(db, UPKEEP_BACKED_UP, b->began_ms);
+	if (option_given(OPTION_verify))
+		upkeep_note(db, status == EXIT_DONE ? UPKEEP_AUDITED : UPKEEP_AUDIT_FAILED, 0);
+	db_free(db);
+}
+
 static int backup_make(struct backup *b)
 {
 	struct database database;
@@ -240,11 +258,13 @@ static int backup_make(struct backup *b)
 
 	if (status != EXIT_DONE)
 		return status;
-	status = database_close(&database, database_copy(b, &database));
+	status = database_copy(b, &database);
 	if (status == EXIT_DONE)
 		status = whole_name(b);
 	if (status == EXIT_DONE && option_given(OPTION_verify))
 		status = copy_read(&copy, b->path) ? copy_verify(&copy) : EXIT_UNAVAILABLE;
+	result_note(b, &database, status);
+	status = database_close(&database, status);
 	if (status == EXIT_DONE && option_given(OPTION_keep) && !copy_keep(b->dir, option_count(OPTION_keep, 1)))
 		status = say_status(EXIT_UNAVAILABLE, "cannot remove an old back-up in %s", b->dir);
 	return status;

@@ -221,6 +221,7 @@ struct census {             /* OP_COUNTS */
 	int64_t event_rows, event_bytes, oldest_event_ms; /* the log of events; 0 ms when it is empty */
 	int64_t levels_behind_ms;                         /* how long ago nothing was left to look at */
 	int64_t low, out, queued; /* skus at locations, and over all, by their level; lines in queues */
+	int64_t backed_up_s, audited_s, audit_failed; /* table upkeep: s since 1970, 0: never; 1: the last one failed */
 	int64_t ahead[AHEAD_KINDS]; /* rows with a time of a clock that was ahead; a reaper brings them back */
 	int64_t counted_ms;         /* clock_boot_ms when the count began .. */
 	int64_t counted_at;         /* .. and ms since 1970 by the database's clock */

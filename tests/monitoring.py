@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """monitoring.py - the files of monitoring/ against a real service and a real Prometheus: promtool's tests of the alerts,
 then each query of the dashboard and of the alerts. A query of the dashboard must find something, unless it is about
-what this service does not have. Each alert has a test and a part of the operator's page."""
+what this service does not have. Each alert has a test and a part of the operator's page. The service has a back-up and
+an audit, before which two alerts wait."""
 import argparse
 import json
 import os
@@ -102,6 +103,17 @@ def main():
             service, prometheus = f"http://127.0.0.1:{listen}", f"http://127.0.0.1:{ask}"
             until("the service's first answer", lambda: get(service + "/readyz")[0] == 200)
             get(service + "/v1/movements", {"movement_id": "m1", "kind": "receipt", "lines": [{"sku": "A", "qty": 5}]})
+            state_of = lambda: {r["name"]: r["state"] for r in
+                                json.loads(get(prometheus + "/api/v1/rules")[1])["data"]["groups"][0]["rules"]}
+            until("an alert that waits for a back-up",
+                  lambda: {name for name, state in state_of().items() if state == "pending"} ==
+                  {"HoldfastBackupOld", "HoldfastAuditOld"})
+            for words in (["backup", f"{folder}/copies"], ["audit"]):
+                ran = subprocess.run([arguments.holdfast, *words, "--data", f"{folder}/var"], stdout=logs, stderr=logs)
+                if ran.returncode:
+                    wrong.append(f"holdfast {' '.join(words)} ended with {ran.returncode}")
+            until("a scrape that knows of the back-up and of the audit",
+                  lambda: "pending" not in state_of().values())
 
             def calls():
                 for n in range(3):

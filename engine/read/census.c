@@ -81,6 +81,7 @@ bool census_read(struct db *db, bool brief, struct census *out)
 	               db_ask(db, EVENT_FIGURES, NULL, db_ints, &out->event_rows) != DB_OK ||
 	               db_ask(db, LEVELS_BEHIND, NULL, db_ints, &out->levels_behind_ms) != DB_OK ||
 	               db_ask(db, QUEUE_FIGURES, NULL, db_ints, &out->low) != DB_OK ||
+	               db_ask(db, UPKEEP_FIGURES, NULL, db_ints, &out->backed_up_s) != DB_OK ||
 	               ahead_read(db, out->ahead) != DB_OK))
 		return false;
 	out->took_ms = clock_boot_ms() - began_ms;

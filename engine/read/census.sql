@@ -66,5 +66,12 @@ SELECT GREATEST(0, TIMESTAMPDIFF(MICROSECOND, looked_at, UTC_TIMESTAMP(3)) DIV 1
 -- Skus at locations, and over all, that are low and out; lines in queues. A walk over each table.
 SELECT COALESCE(SUM(level = 2), 0), COALESCE(SUM(level = 3), 0), (SELECT COUNT(*) FROM waiting_line) FROM level;
 
+-- name: upkeep_figures
+-- When the last good back-up began and the last good audit ended, in seconds since 1970, 0 where there was none;
+-- whether the last audit failed. No row: neither was ever run.
+SELECT COALESCE(TIMESTAMPDIFF(SECOND, '1970-01-01', backed_up_at), 0),
+       COALESCE(TIMESTAMPDIFF(SECOND, '1970-01-01', audited_at), 0), audit_failed
+  FROM upkeep WHERE one = 1;
+
 -- name: census_clock
 SELECT UTC_TIMESTAMP(3);

@@ -1,6 +1,8 @@
 /* test_backup.c - the commands backup and restore: a copy that was cut off never looks like a good one, and what was
  * acknowledged before a back-up began is in it. */
 #include "engine/base/clock.h"
+#include "engine/db/db.h"
+#include "engine/db/embedded.h"
 #include "tests/kit/drill.h"
 #include "tests/kit/program.h"
 #include "tests/kit/scratch.h"
@@ -12,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { KILLS_MAX = 64 };
@@ -155,6 +158,44 @@ Test(backup, killed_often, DRILL)
 	kills(30, 2900);
 }
 
+/* ---- what the database knows of it */
+
+static int64_t database_number(const char *sql)
+{
+	struct embedded *e;
+	struct db       *db;
+	char             home[320], why[512];
+	int64_t          n = -1;
+
+	snprintf(home, sizeof(home), "%s/var", own.home);
+	cr_assert_eq(embedded_open(&e, home, EMBEDDED_FIND, why, sizeof(why)), 0, "%s", why);
+	db = db_new_alone(embedded_target(e));
+	cr_assert(db_connect(db) && db_text(db, sql, db_ints, &n) == DB_OK, "%s: %s", sql, db_error(db));
+	db_free(db);
+	embedded_close(e);
+	return n;
+}
+
+/* By the time at which it began. A copy that does not pass the audit is no good back-up, and the database is known not
+ * to pass it. */
+Test(backup, is_noted)
+{
+	int64_t began_s, at_s;
+
+	begin();
+	cr_expect_eq(database_number("UPDATE stock_slot SET available = available + 1"), -1);
+	cr_expect_eq(run("backup %1$s/copies --data %1$s/var --verify", ""), 1, "%s", own.said.data);
+	cr_expect_eq(database_number("SELECT backed_up_at IS NULL AND audited_at IS NULL AND audit_failed FROM upkeep"),
+	             1);
+	cr_expect_eq(database_number("UPDATE stock_slot SET available = available - 1"), -1);
+	began_s = time(NULL);
+	cr_expect_eq(run("backup %1$s/copies --data %1$s/var", ""), 0, "%s", own.said.data);
+	at_s = database_number("SELECT TIMESTAMPDIFF(SECOND, '1970-01-01', backed_up_at) FROM upkeep");
+	cr_expect(at_s >= began_s && at_s <= time(NULL), "%lld, %lld", (long long)at_s, (long long)began_s);
+	cr_expect_eq(database_number("SELECT audited_at IS NULL AND audit_failed FROM upkeep"), 1);
+	end();
+}
+
 /* ---- a restore */
 
 /* What was acknowledged before the back-up began is in it, and nothing that was never sent. */
@@ -187,6 +228,7 @@ Test(backup, restore_refuses)
 	begin();
 	cr_expect_eq(run("restore %1$s/copies --data %1$s/%2$s", "new"), 78, "no back-up: %s", own.said.data);
 	cr_expect_eq(run("backup %1$s/copies --data %1$s/var --verify", ""), 0, "%s", own.said.data);
+	cr_expect_eq(database_number("SELECT audited_at >= backed_up_at AND audit_failed = 0 FROM upkeep"), 1);
 	cr_expect_eq(run("restore %1$s/copies --data %1$s/%2$s", "var"), 1);
 	cr_expect(strstr(own.said.data, "is in use"), "%s", own.said.data);
 	unit_receive();

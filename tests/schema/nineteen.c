@@ -75,7 +75,7 @@ void nineteen_facts(struct scratch *s, struct text *out)
 	                  " AND table_name NOT IN ('schema_version', 'reservation', 'reservation_line',"
 	                  " 'waiting_line', 'reservation_amend', 'reservation_on_hold', 'sku',"
 	                  " 'reservation_note',"
-	                  " 'sku_barcode', 'sku_text', 'api_key_use', 'location') ORDER BY 1",
+	                  " 'sku_barcode', 'sku_text', 'api_key_use', 'upkeep', 'location') ORDER BY 1",
 	                  table_add, &sql) == DB_OK);
 	cr_assert(db_text(s->db, sql.data, fact_add, out) == DB_OK);
 	for (size_t i = 0; i < LENGTH(grown); i++) {

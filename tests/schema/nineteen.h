@@ -27,7 +27,7 @@ void migrate_refused(struct scratch *s, const char *words);
 	" DROP COLUMN IF EXISTS units;"                                                               \
 	" ALTER TABLE sku MODIFY code VARBINARY(64) NOT NULL, DROP COLUMN IF EXISTS name;"            \
 	" ALTER TABLE location MODIFY code VARBINARY(32) NOT NULL; DROP TABLE IF EXISTS "             \
-	"sku_barcode,sku_text,api_key_use;"                                                           \
+	"sku_barcode,sku_text,api_key_use,upkeep;"                                                    \
 	" ALTER TABLE sku DROP COLUMN IF EXISTS for_sale, DROP COLUMN IF EXISTS stop_reason;"         \
 	" ALTER TABLE location DROP COLUMN IF EXISTS for_sale, DROP COLUMN IF EXISTS stop_reason;"    \
 	" ALTER TABLE reservation_note DROP KEY IF EXISTS customer, DROP KEY IF EXISTS reference,"    \

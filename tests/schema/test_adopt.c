@@ -43,7 +43,7 @@ Test(adopt, version_19)
 	nineteen_facts(s, &facts);
 	flow_steps(MAY_ALTER,
 	           "run migrate --check       -> 1 '~version 19, this program'",
-	           "run stats                 -> 78 '~version 19, this program needs 30: run `holdfast migrate`'",
+	           "run stats                 -> 78 '~version 19, this program needs 31: run `holdfast migrate`'",
 	           "run migrate               -> 0 '~version=20 hint=adopted as it is'",
 	           "run migrate --check       -> 0",
 	           "run migrate               -> 0 !~adopted");
@@ -200,18 +200,18 @@ Test(adopt, programs_of_both_versions)
 	lane = db_new(source);
 	cr_assert(db_connect(lane));
 	tables_run(lane, "UPDATE counter SET total = total + 1 WHERE name = 'events'");
-	finds(&s, 30, "version 19, this program needs 30: run `holdfast migrate`");
+	finds(&s, 31, "version 19, this program needs 31: run `holdfast migrate`");
 	migrate(&s);
 	tables_run(lane, "UPDATE counter SET total = total + 1 WHERE name = 'events'");
 	cr_expect(!db_check(lane) && strstr(db_other_schema(lane), "migrated by a newer holdfast"));
-	finds(&s, 30, "");
+	finds(&s, 31, "");
 	finds(&s, 19, "migrated by a newer holdfast");
-	tables_run(s.db, "INSERT INTO schema_version VALUES (-30, UTC_TIMESTAMP(3))"); /* in the making */
-	finds(&s, 30, "version 30, but not all of it, this program needs 30: run `holdfast migrate`");
+	tables_run(s.db, "INSERT INTO schema_version VALUES (-31, UTC_TIMESTAMP(3))"); /* in the making */
+	finds(&s, 31, "version 31, but not all of it, this program needs 31: run `holdfast migrate`");
 	finds(&s, 19, "migrated by a newer holdfast");
-	finds(&s, 30, "run `holdfast migrate`");
-	tables_run(s.db, "UPDATE schema_version SET version = -31 WHERE version = -30");
-	finds(&s, 30, "half-way to a newer one");
+	finds(&s, 31, "run `holdfast migrate`");
+	tables_run(s.db, "UPDATE schema_version SET version = -32 WHERE version = -31");
+	finds(&s, 31, "half-way to a newer one");
 	db_free(lane);
 	source_free(source);
 	scratch_close(&s);
