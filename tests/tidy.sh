@@ -43,9 +43,10 @@ forbid '#include "(engine/db/statement|statements)\.h"|\b(SELECT|INSERT INTO|UPD
 without=$(grep '\.c$' <<< "$ours" | xargs grep -Lw assert)
 [ "$(wc -l <<< "$without")" -le 60 ] || wrong "more than 60 files without an assert:"$'\n'"$without"
 
-# The version stands in three files. A release candidate has a ~ in Debian, which sorts before the release.
+# The version stands in four files. A release candidate has a ~ in Debian, which sorts before the release.
 version=$(sed -n 's/^#define HOLDFAST_VERSION "\(.*\)"/\1/p' engine/base/base.h)
 grep -qx "  version: $version" api/openapi.yaml || wrong "openapi.yaml is not of version $version"
+grep -qF "\"version\": \"$version\"" clients/typescript/package.json || wrong "package.json is not of version $version"
 head -n 1 debian/changelog | grep -qF "(${version/-/\~})" || wrong "debian/changelog does not begin with version $version"
 grep -q "^## $version" CHANGELOG.md || wrong "CHANGELOG.md has no version $version"
 
@@ -74,6 +75,13 @@ hits=$(LC_ALL=C.UTF-8 awk 'length($0) > 120 { print FILENAME ":" FNR }' $pages)
 [ "$(listed 'console/*' | xargs cat | wc -c)" -le 200000 ] || wrong 'the console is larger than 200 kB'
 forbid '(inner|outer)HTML|insertAdjacentHTML|document\.write|\beval\(|new Function' "$pages" 'texts become text'
 forbid 'https?://[a-z]' "$(grep -v '\.css$' <<< "$pages")" 'the console takes nothing from elsewhere'
+
+# The client in TypeScript: short lines, and small. Types that are made from the contract are neither.
+pages=$(listed 'clients/*.ts' 'clients/*.mjs' | grep -v '/contract\.ts$')
+hits=$(LC_ALL=C.UTF-8 awk 'length($0) > 120 { print FILENAME ":" FNR }' $pages)
+[ -z "$hits" ] || wrong "longer than 120 columns:"$'\n'"$hits"
+lines=$(grep '^clients/typescript/src/' <<< "$pages" | xargs cat | grep -vcE '^ *($|//|/\*|\*)')
+[ "$lines" -le 400 ] || wrong "the client in TypeScript has $lines lines of code, 400 are allowed"
 
 # Tests read as tables: one step a line, in calls and in macros of several steps.
 two=$(awk '
