@@ -88,6 +88,18 @@ export class List {
     return this.first()
   }
 
+  /* Another table from now on: the rows that are known are none of it. The caller asks for the list again. */
+  use(table) {
+    table.element.hidden = true
+    this.table.element.replaceWith(table.element)
+    this.table = table
+    this.items = []
+    this.none.hidden = false
+    put(this.none, 'Looking …')
+    put(this.more)
+    this.told = null
+  }
+
   /* Something has changed: asks for the list again, unless the reader has opened later pages. */
   look() {
     return this.pages > 1 ? null : this.again()

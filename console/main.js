@@ -3,10 +3,11 @@ import {add, button, code, h, put, span, tell} from './dom.js'
 import {call, get, may, session} from './api.js'
 import {quiet} from './ask.js'
 
-/* Each page is a module with show(page); the first word behind #/ names it. */
+/* Each page is a module with show(page); the first word behind #/ names it. A page of one thing is `of` its list. */
 const PAGES = [
   {name: 'now', title: 'Now', module: './now.js'},
-  {name: 'stock', also: ['sku'], title: 'Stock', module: './stock.js'},
+  {name: 'stock', title: 'Stock', module: './stock.js'},
+  {name: 'sku', of: 'stock', title: 'Stock', module: './sku.js'},
   {name: 'orders', also: ['order'], title: 'Orders', module: './orders.js'},
   {name: 'jobs', title: 'Jobs', module: './jobs.js'},
   {name: 'events', also: ['webhook'], title: 'Events', module: './events.js'},
@@ -94,7 +95,7 @@ export async function go() {
     {name, params, query} = where(),
     page = byName[name] ?? PAGES[0]
   for (const a of nav.children) {
-    if (a.dataset.page === page.name) a.setAttribute('aria-current', 'page')
+    if (a.dataset.page === (page.of ?? page.name)) a.setAttribute('aria-current', 'page')
     else a.removeAttribute('aria-current')
   }
   const title = h('h1', {tabindex: '-1'}, page.title),
@@ -151,7 +152,8 @@ const nav = document.getElementById('nav')
 function navigation() {
   const link = h('a', {href: '../' + CONTRACT, download: CONTRACT}, 'Contract')
   link.addEventListener('click', contract)
-  nav.replaceChildren(...PAGES.map(p => h('a', {href: '#/' + p.name, 'data-page': p.name}, p.title)), link)
+  const lists = PAGES.filter(p => !p.of)
+  nav.replaceChildren(...lists.map(p => h('a', {href: '#/' + p.name, 'data-page': p.name}, p.title)), link)
 }
 
 /* ---- the key */

@@ -351,7 +351,7 @@ function totals(stats) {
     h(
       'section',
       null,
-      h('h2', null, 'Units'),
+      h('h2', null, 'Units, all places'),
       facts([
         ['Skus', number(stats.skus)],
         ['Locations', number(stats.locations)],

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """The console in a real Chromium, against a real service: console.py --holdfast build/holdfast [--long] [--only NAME]
 
-Each check is a function of its own, run on one service and one browser. After each, the browser's log is empty, nothing
+Each check is a function of its own, here or in goods.py, run on one service and one browser. After each, the browser's log is empty, nothing
 broke the page's policy, and no request left the origin. --long adds the checks that take longer. Ends 0 if all hold,
 1 if not; where no Chromium is installed it says so and ends 0.
 """
@@ -20,20 +20,10 @@ import time
 import traceback
 
 sys.dont_write_bytecode = True
-from stage import PATIENCE_S, Page, Service, in_group, missing, patience    # noqa: E402  (beside this file)
+from stage import CHECKS, PATIENCE_S, Page, Service, check, in_group, missing, patience    # noqa: E402  (beside this file)
+import goods    # noqa: E402, F401  (its checks come first)
 
-CHECKS = []
 REFUSED = re.compile('status of 4(01|04|09|22)')       # Chromium notes each; a refusal is an answer
-
-
-def check(long=False, dies=False, keys=False):
-    """A check(page, service). dies: it kills the service, so calls fail meanwhile. keys: on the service with keys."""
-    def kept(function):
-        CHECKS.append((function.__name__, function, long, dies, keys))
-        return function
-    return kept
-
-
 CONTRACT_LINK = '[...document.querySelectorAll("nav a")].find(a => a.textContent === "Contract")'
 
 
@@ -170,7 +160,7 @@ def slips_of_the_pen(page, service):
     time.sleep(1.1)     # told just now: it would come along
     page.go('stock')
     page.until('document.querySelector("#status").innerText === ""')
-    page.fill('Sku begins with', 'NOPE')
+    page.fill('Code, name or barcode', 'NOPE')
     page.says('No sku is like that.')
 
 
@@ -345,7 +335,7 @@ def movements_of_a_sku(page, service):
     page.fill('Units', '8')
     page.press('Move 8 units')
     page.says('Moved 8 units of POT from main to shelf.')
-    page.until('/shelf\\s+aside\\s+8\\s+0\\s+8/.test(document.body.innerText)')
+    page.until('/shelf\\s+aside\\s+8\\s+8/.test(document.body.innerText)')
     page.press('Count')
     page.fill('Location', 'main')
     page.fill('Counted', '40')
@@ -370,13 +360,13 @@ def skus_are_filtered(page, service):
     service.call('POST', 'v1/movements', {'movement_id': 'out', 'kind': 'adjustment', 'lines': [{'sku': 'F000', 'qty': -1}]})
     service.call('PUT', 'v1/skus/F007/threshold', {'low': 7})
     page.open(service, 'stock')
-    page.fill('Sku begins with', 'F')
-    page.until('location.hash.endsWith("prefix=F")')
+    page.fill('Code, name or barcode', 'F')
+    page.until('location.hash.endsWith("q=F")')
     time.sleep(.5)
     page.says('100 skus')
     page.press('Show more')
     page.says('130 skus')
-    page.fill('Sku begins with', 'F00')
+    page.fill('Code, name or barcode', 'f00')
     page.says('10 skus')
     page.fill('Show', 'true')
     page.says('low all together: 7, low at 7')
@@ -720,7 +710,7 @@ def a_role_sees_what_it_may(page, service):
         page.open(service, 'stock')
         page.js('sessionStorage.setItem("holdfast-key", arguments[0])', service.keys[role])
         page.js('location.reload()')
-        page.says('begins with')
+        page.says('barcode')
         seen = ''
         for place, ready in (('stock', 'sku'), ('orders', 'Order id'), ('jobs', 'of a role'), ('events', 'Goes on live')):
             page.go(place)
@@ -909,7 +899,7 @@ def a_million_orders(page, service):
     page.until(elsewhere)
     slow = []
     for place, ready in (('now', 'document.querySelectorAll("main figure canvas").length > 4'), ('stock', f'{rows} >= 100'), ('sku/S000001', f'{rows} >= 1'),
-                         ('stock?prefix=S0999', f'{rows} >= 100'), ('orders', f'{rows} >= 100'), ('orders?state=confirmed', f'{rows} >= 100'),
+                         ('stock?q=s0999', f'{rows} >= 100'), ('orders', f'{rows} >= 100'), ('orders?state=confirmed', f'{rows} >= 100'),
                          ('orders?state=held', f'{rows} >= 100'), ('order/many%20999', f'{rows} >= 1'), ('jobs', f'{rows} >= 3'), ('events', f'{rows} >= 1')):
         page.go('sku/S000002')
         page.until(elsewhere)

@@ -20,6 +20,16 @@ from patience import PATIENCE_S     # noqa: E402
 
 START_S, WAIT_S = 6 * PATIENCE_S, 1.5 * PATIENCE_S
 
+CHECKS = []
+
+
+def check(long=False, dies=False, keys=False):
+    """A check(page, service). dies: it kills the service, so calls fail meanwhile. keys: on the service with keys."""
+    def kept(function):
+        CHECKS.append((function.__name__, function, long, dies, keys))
+        return function
+    return kept
+
 
 def missing():
     """The first program that is not installed here, or None."""
@@ -54,6 +64,12 @@ class Service:
                 return
             time.sleep(.05)
         raise RuntimeError(f'{self.command[0]} does not start in {time.monotonic() - began:.0f} s: {pathlib.Path(self.log.name).read_text()[-800:]}')
+
+    def sql(self, text):
+        """The rows of a statement, each a list of texts."""
+        out = subprocess.run(['mariadb', '--no-defaults', '--user=root', f'--socket={self.command[3]}/mariadbd.sock', '--batch', '--raw',
+                              '--skip-column-names', 'holdfast', '-e', text], check=True, capture_output=True, text=True).stdout
+        return [line.split('\t') for line in out.splitlines()]
 
     def die(self):
         self.process.kill()

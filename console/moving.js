@@ -1,0 +1,298 @@
+/* moving.js - movements of one sku: each asks once, in a dialog, and is one call with an id of its own. */
+import {are, code, h, many, number, signed, toOrder, units} from './dom.js'
+import {call, newId} from './api.js'
+import {ask, field} from './ask.js'
+
+const PLACES_MAX = 1000
+/* All locations; [] if they cannot be read. */
+export async function places(signal) {
+  const result = await call('GET', `locations?limit=${PLACES_MAX}`, undefined, {signal})
+  return result.ok ? result.data.items : []
+}
+/* The end of a sentence that names a location. It warns of a new one, as a typing error makes one, too; not if there is
+ * none yet, or if not all are known. */
+const isNew = (known, location) =>
+  known.length === 0 || known.length === PLACES_MAX || known.some(p => p.location === location)
+    ? '.'
+    : ', a new location for sale.'
+const WHY = {hint: 'Why, for whoever reads it later.', maxlength: 500}
+
+async function move({title, of, inputs, say, lines, kind, done, extra = []}) {
+  const id = newId(kind),
+    reason = field('Reason', WHY),
+    reference = field('Reference', {maxlength: 500, hint: 'A delivery note, an order of yours.'})
+  const result = await ask({
+    title,
+    say,
+    fields: [...inputs.map(f => f.element), reason.element, reference.element, ...extra],
+    send: () =>
+      call('POST', 'movements', {
+        movement_id: id,
+        kind,
+        lines: lines(),
+        ...(reason.value && {reason: reason.value}),
+        ...(reference.value && {reference: reference.value}),
+      }),
+    done: ({data, replayed}) => [
+      done(data),
+      replayed ? ' It had been done before.' : '',
+      ' Movement ',
+      code(data.movement_id),
+      '.',
+    ],
+  })
+  of.again()
+  return result
+}
+
+const SKU = {maxlength: 128, required: true, placeholder: 'as on the shelf'}
+const UNITS = {inputmode: 'numeric', required: true}
+
+export async function receive(of, sku) {
+  const known = (await places(of.signal)).filter(p => p.kind !== 'aside' || sku)
+  const which = field('Sku', SKU),
+    where = field('Location', {value: 'main', list: known.map(p => p.location), maxlength: 64}),
+    amount = field('Units', UNITS)
+  const name = () => sku ?? which.value,
+    at = () => where.value || 'main'
+  const promised = () => known.find(p => p.location === at())?.kind === 'incoming'
+  return move({
+    title: sku ? ['Receive ', code(sku)] : 'Receive goods',
+    of,
+    kind: 'receipt',
+    inputs: sku ? [amount, where] : [which, amount, where],
+    say: () =>
+      !name()
+        ? {missing: 'Which sku comes in?'}
+        : !(amount.int > 0)
+          ? {missing: 'How many units come in? A whole number above 0.'}
+          : {
+              what: [
+                promised() ? 'Promise ' : 'Receive ',
+                h('b', null, units(amount.int)),
+                ' of ',
+                code(name()),
+                ' at ',
+                code(at()),
+                isNew(known, at()),
+              ],
+              act: `${promised() ? 'Promise' : 'Receive'} ${units(amount.int)}`,
+            },
+    lines: () => [{sku: name(), location: at(), qty: amount.int}],
+    done: data => [
+      promised() ? 'Promised ' : 'Received ',
+      units(data.lines[0].qty),
+      ' of ',
+      code(data.lines[0].sku),
+      ' at ',
+      code(data.lines[0].location),
+      '.',
+    ],
+  })
+}
+
+export async function count(of, sku, stock) {
+  const taken = await losses(of)
+  const all = stock.locations.filter(p => p.kind !== 'incoming')
+  const where = field('Location', {options: all.map(p => [p.location, p.location]), value: all[0]?.location}),
+    counted = field('Counted', UNITS)
+  const at = () => all.find(p => p.location === where.value)
+  return move({
+    title: ['Count ', code(sku)],
+    of,
+    kind: 'count',
+    inputs: [where, counted, ...taken.inputs],
+    say: () => {
+      const place = at(),
+        off = counted.int - place?.on_hand
+      if (!place) return {missing: 'It lies nowhere yet.'}
+      if (!(counted.int >= 0))
+        return {
+          missing:
+            `On hand ${are(place.on_hand, 'is', 'are')} ${units(place.on_hand)} at ${where.value}. ` +
+            'How many were counted?',
+          act: 'Set on hand',
+        }
+      return {
+        what: [
+          'Set ',
+          code(sku),
+          ' at ',
+          code(where.value),
+          ' to ',
+          h('b', null, units(counted.int)),
+          ' on hand: ',
+          off === 0
+            ? 'as it was known'
+            : `${units(Math.abs(off))} ${off < 0 ? 'fewer' : 'more'} than the ${number(place.on_hand)} that ` +
+              are(place.on_hand, 'was known', 'were known'),
+          '.',
+          taken.says(place),
+        ],
+        act: `Set on hand to ${units(counted.int)}`,
+      }
+    },
+    lines: () => [{sku, location: where.value, counted: counted.int, expected: at().on_hand, ...taken.member(at())}],
+    done: data => [
+      'Counted ',
+      code(sku),
+      ': ',
+      lineAt(data, where.value).qty === 0 ? 'the number was right' : signed(lineAt(data, where.value).qty) + ' on hand',
+      '.',
+      lost(data),
+    ],
+  })
+}
+
+/* The field that chooses what happens to orders if their units are missing. Without an incoming location there is no
+ * choice. */
+async function losses(of) {
+  const coming = (await places(of.signal)).filter(p => p.kind === 'incoming')
+  const choice = field('If orders have such units', {
+    options: [['', 'refuse it'], ...coming.map(p => [p.location, `let them wait at ${p.location}`])],
+  })
+  return {
+    inputs: coming.length ? [choice] : [],
+    member: place => (choice.value && place.kind === 'stock' ? {short: 'backorder', to: choice.value} : {}),
+    says: place =>
+      choice.value && place.kind === 'stock' ? [' Orders that lose units wait at ', code(choice.value), '.'] : '',
+  }
+}
+const lost = ({backordered: of = []}) =>
+  of.length
+    ? [
+        ` ${many(of.length, 'order')} wait${of.length === 1 ? 's' : ''} for others: `,
+        of.slice(0, 5).map((b, i) => [i > 0 && ', ', toOrder(b.order_id)]),
+        of.length > 5 ? ' …' : '',
+        '.',
+      ]
+    : ''
+/* Finds the line of a location: a movement that took units from orders also has a line for the location at which they
+ * wait. */
+const lineAt = (data, where) => data.lines.find(l => l.location === where)
+
+export async function transfer(of, sku, stock) {
+  const known = await places(of.signal)
+  const from = field('From', {
+      options: stock.locations.map(p => [p.location, `${p.location} (${number(p.available)} free)`]),
+    }),
+    to = field('To', {list: known.map(p => p.location), maxlength: 64, required: true}),
+    amount = field('Units', UNITS)
+  return move({
+    title: ['Transfer ', code(sku)],
+    of,
+    kind: 'transfer',
+    inputs: [from, to, amount],
+    say: () =>
+      !to.value || to.value === from.value
+        ? {missing: 'To which other location?'}
+        : !(amount.int > 0)
+          ? {missing: 'How many units? A whole number above 0.'}
+          : {
+              what: [
+                'Move ',
+                h('b', null, units(amount.int)),
+                ' of ',
+                code(sku),
+                ' from ',
+                code(from.value),
+                ' to ',
+                code(to.value),
+                isNew(known, to.value),
+              ],
+              act: `Move ${units(amount.int)}`,
+            },
+    lines: () => [{sku, from: from.value, to: to.value, qty: amount.int}],
+    done: data => [
+      'Moved ',
+      units(data.lines[0].qty),
+      ' of ',
+      code(sku),
+      ' from ',
+      code(data.lines[0].from),
+      ' to ',
+      code(data.lines[0].to),
+      '.',
+    ],
+  })
+}
+
+export async function arrive(of, sku, stock) {
+  const known = await places(of.signal)
+  const coming = stock.locations.filter(p => p.kind === 'incoming' && p.available + p.reserved > 0)
+  const from = field('From', {
+      options: coming.map(p => [p.location, `${p.location} (${number(p.available + p.reserved)} promised)`]),
+    }),
+    to = field('To', {value: 'main', list: known.filter(p => p.kind === 'stock').map(p => p.location), maxlength: 64}),
+    amount = field('Units', UNITS)
+  return move({
+    title: ['Arrival of ', code(sku)],
+    of,
+    kind: 'arrival',
+    inputs: [from, to, amount],
+    say: () =>
+      !to.value
+        ? {missing: 'Where do they arrive?'}
+        : !(amount.int > 0)
+          ? {missing: 'How many units have come? A whole number above 0.'}
+          : {
+              what: [
+                h('b', null, units(amount.int)),
+                ' of ',
+                code(sku),
+                are(amount.int, ' has come to ', ' have come to '),
+                code(to.value),
+                '. Orders that wait at ',
+                code(from.value),
+                ' get theirs first.',
+              ],
+              act: `Bring in ${units(amount.int)}`,
+            },
+    lines: () => [{sku, from: from.value, to: to.value, qty: amount.int}],
+    done: data => [
+      units(data.lines[0].qty),
+      ' of ',
+      code(sku),
+      ' came: ',
+      units(data.lines[0].filled ?? 0),
+      ' went to orders, ',
+      units(data.lines[0].for_sale ?? 0),
+      are(data.lines[0].for_sale ?? 0, ' is for sale', ' are for sale'),
+      data.lines[0].waiting
+        ? `, ${units(data.lines[0].waiting)} ${are(data.lines[0].waiting, 'is', 'are')} being handed out`
+        : '',
+      '.',
+    ],
+  })
+}
+
+export async function adjust(of, sku, stock) {
+  const taken = await losses(of)
+  const at = () => stock.locations.find(p => p.location === where.value)
+  const where = field('Location', {options: stock.locations.map(p => [p.location, p.location])}),
+    change = field('Change', {...UNITS, inputmode: 'text', hint: 'With its sign: -6 takes six out, +6 brings six in.'})
+  return move({
+    title: ['Adjust ', code(sku)],
+    of,
+    kind: 'adjustment',
+    inputs: [where, change, ...taken.inputs],
+    say: () =>
+      !change.int
+        ? {missing: 'By how many units? A whole number with its sign.'}
+        : {
+            what: [
+              change.int < 0 ? 'Take ' : 'Add ',
+              h('b', null, units(Math.abs(change.int))),
+              ' of ',
+              code(sku),
+              change.int < 0 ? ' out at ' : ' at ',
+              code(where.value),
+              '.',
+              change.int < 0 && taken.says(at()),
+            ],
+            act: `${change.int < 0 ? 'Take out' : 'Add'} ${units(Math.abs(change.int))}`,
+          },
+    lines: () => [{sku, location: where.value, qty: change.int, ...(change.int < 0 && taken.member(at()))}],
+    done: data => ['Adjusted ', code(sku), ' by ', signed(lineAt(data, where.value).qty), '.', lost(data)],
+  })
+}

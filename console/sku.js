@@ -1,0 +1,289 @@
+/* sku.js - one sku: its locations, movements, holders and waiting orders. */
+import {Table, button, code, facts, h, many, number, put, said, signed, state, time, toOrder, units} from './dom.js'
+import {call, mayChangeStock, path, query} from './api.js'
+import {announce, ask, asking, field, unread} from './ask.js'
+import {List} from './list.js'
+import {adjust, arrive, count, receive, transfer} from './moving.js'
+import {Plot} from './plots.js'
+
+const MOVEMENTS = 1000
+
+function threshold(of, sku, stock) {
+  const where = field('Location', {
+      options: [
+        ['', 'all together'],
+        ...stock.locations.filter(p => p.kind === 'stock').map(p => [p.location, p.location]),
+      ],
+    }),
+    what = field('Threshold', {
+      options: [
+        ['low', 'tell when it is low'],
+        ['', 'none any more'],
+      ],
+    }),
+    low = field('Low at', {inputmode: 'numeric', hint: 'At or below this many available units.'})
+  return ask({
+    title: ['Threshold of ', code(sku)],
+    fields: [where.element, what.element, low.element],
+    say: () =>
+      what.value === ''
+        ? {what: 'Nothing tells any more that it is low there.', act: 'Remove the threshold'}
+        : !(low.int >= 0)
+          ? {missing: 'A whole number of units.'}
+          : {
+              what: [
+                'It is low when ',
+                h('b', null, units(low.int)),
+                ' or fewer are available, ',
+                where.value ? ['at ', code(where.value)] : 'all together',
+                '.',
+              ],
+              act: `Low at ${units(low.int)}`,
+            },
+    send: () =>
+      call('PUT', path`skus/${sku}/threshold`, {
+        low: what.value === '' ? null : low.int,
+        ...(where.value && {location: where.value}),
+      }),
+    done: ({data}) => [
+      code(sku),
+      data.low == null ? ' has no threshold there any more.' : ` is low at ${units(data.low)}.`,
+    ],
+  }).then(result => {
+    of.again()
+    return result
+  })
+}
+
+const lowAt = (t, i) => [i > 0 && ', ', number(t.low), t.location ? [' at ', code(t.location)] : ' all together']
+
+const kindOf = stock => new Map(stock.locations.map(p => [p.location, p.kind]))
+
+/* The change on hand that a movement makes. Units at an incoming location are not in the house. */
+function onHandChange(movement, kinds) {
+  const inHouse = location => kinds.get(location) !== 'incoming'
+  return movement.lines.reduce(
+    (sum, l) =>
+      sum + (l.from ? (inHouse(l.to) ? l.qty : 0) - (inHouse(l.from) ? l.qty : 0) : inHouse(l.location) ? l.qty : 0),
+    0,
+  )
+}
+
+/* [times, on hand after each], from the last one back. */
+function course(movements, stock) {
+  const kinds = kindOf(stock),
+    times = [],
+    levels = []
+  let level = stock.on_hand
+  for (const m of movements) {
+    times.unshift(Date.parse(m.created_at) / 1000)
+    levels.unshift(level)
+    level -= onHandChange(m, kinds)
+  }
+  if (times.length) {
+    times.unshift(times[0] - 1)
+    levels.unshift(level)
+  }
+  return [times, levels]
+}
+
+const MOVED = [
+  {head: 'when', cell: m => time(m.created_at)},
+  {head: 'kind', cell: m => m.kind},
+  {
+    head: 'units',
+    number: true,
+    cell: m => m.lines.map((l, i) => [i > 0 && h('br'), l.from ? number(l.qty) : signed(l.qty)]),
+  },
+  {
+    head: 'where',
+    cell: m => m.lines.map((l, i) => [i > 0 && h('br'), l.from ? [code(l.from), ' → ', code(l.to)] : code(l.location)]),
+  },
+  {
+    head: 'reason',
+    wide: true,
+    cell: m => [
+      m.reason && said(m.reason),
+      m.reason && m.reference && ' · ',
+      m.reference &&
+        (m.kind !== 'settlement'
+          ? said(m.reference)
+          : m.movement_id.startsWith(`settlement/${m.reference}/`)
+            ? ['task ', said(m.reference)]
+            : toOrder(m.reference)),
+      m.order_id && [' · ', toOrder(m.order_id)],
+    ],
+  },
+  {head: 'by', cell: m => (m.by ? code(m.by) : '')},
+  {head: 'movement', wide: true, cell: m => code(m.movement_id)},
+]
+const HOLDS = sku => [
+  {head: 'order', cell: o => toOrder(o.order_id)},
+  {head: 'state', cell: o => state(o.state)},
+  {head: 'units', number: true, cell: o => number(o.lines.filter(l => l.sku === sku).reduce((n, l) => n + l.qty, 0))},
+  {head: 'where', cell: o => o.lines.filter(l => l.sku === sku).map((l, i) => [i > 0 && ', ', code(l.location)])},
+  {head: 'since', cell: o => time(o.created_at)},
+  {head: 'customer', cell: o => (o.customer ? code(o.customer) : '')},
+]
+const WAITS = [
+  {head: 'order', cell: o => toOrder(o.order_id)},
+  {head: 'state', cell: o => state(o.state)},
+  {head: 'units', number: true, cell: o => number(o.qty)},
+  {head: 'where', cell: o => code(o.location)},
+  {head: 'since', cell: o => time(o.waits_since)},
+]
+/* A column of places of some kinds; it is empty at the others. */
+const only = (head, kind, of) => ({head, number: true, cell: p => (p.kind === kind ? number(of(p)) : '')})
+const PLACES = [
+  {head: 'location', cell: p => code(p.location)},
+  {head: 'kind', cell: p => [state(p.kind), p.for_sale === false && [', ', state('not for sale')]]},
+  only('available', 'stock', p => p.available),
+  only('reserved', 'stock', p => p.reserved),
+  {head: 'not for sale', number: true, cell: p => (p.stopped ? number(p.stopped) : '')},
+  only('aside', 'aside', p => p.on_hand),
+  {head: 'on hand', number: true, cell: p => (p.kind === 'incoming' ? '' : number(p.on_hand))},
+  only('incoming', 'incoming', p => p.available),
+  only('incoming, reserved', 'incoming', p => p.reserved),
+  {head: 'expected', cell: p => (p.expected_at ? time(p.expected_at) : '')},
+]
+
+function movementsOf(page, sku, seen) {
+  const plot = new Plot('On hand', [{label: 'on hand', unit: 'units', steps: true}], {signal: page.signal, height: 150})
+  const table = new Table(`Movements of ${sku}`, MOVED, m => m.movement_id)
+  const all = h('div'),
+    wrong = h('div'),
+    more = h('div', {class: 'more'})
+  let shown = 100,
+    last = ''
+  const show = items => {
+    table.show(items.slice(0, shown))
+    more.replaceChildren(
+      many(items.length, 'movement') + (items.length === MOVEMENTS ? ', the last ones' : ''),
+      items.length > shown
+        ? button('Show more', () => {
+            shown += 100
+            show(items)
+          })
+        : '',
+    )
+  }
+  all.append(h('h2', null, 'Movements'), wrong, plot.element, table.element, more)
+  /* Asks for the list at the first look, and when a balance has changed. -> whether something has changed. */
+  return {
+    element: all,
+    async look(stock) {
+      const mark = JSON.stringify([stock.on_hand, stock.reserved, stock.locations])
+      if (mark === last) return false
+      const result = await page.get(path`skus/${sku}/movements` + `?limit=${MOVEMENTS}`)
+      put(wrong, result.ok ? null : unread(result))
+      if (!result.ok) return false
+      const changed = last !== ''
+      last = mark
+      plot.show(course(result.data.items, stock))
+      show(result.data.items)
+      seen?.()
+      return changed
+    },
+  }
+}
+
+export function show(page) {
+  const [sku] = page.params,
+    {room} = page
+  page.title(code(sku))
+  const acts = h('div', {class: 'buttons', hidden: true}),
+    figures = h('div'),
+    wrong = h('div')
+  const table = new Table(`${sku} by location`, PLACES, p => p.location),
+    moved = movementsOf(page, sku)
+  const known = h(
+    'div',
+    null,
+    h('section', null, h('p', {class: 'muted'}, 'Figures are of all places.'), figures, table.element),
+    h('section', null, moved.element),
+  )
+  let stock = null
+  const of = {signal: page.signal, again: () => poll.now()}
+  const read = async () => {
+    const result = await page.get(path`skus/${sku}`)
+    put(wrong, result.ok ? null : unread(result))
+    if (result.ok) shown(result.data)
+    return result
+  }
+  const offer = (text, does, attributes) => asking(page, text, read, () => does(of, sku, stock), attributes)
+  const comes = (of, sku, stock) =>
+    stock.incoming ? arrive(of, sku, stock) : announce('No unit of ', code(sku), ' is to come any more.')
+  const arrived = offer('Arrival', comes, {hidden: true})
+  if (mayChangeStock())
+    acts.append(
+      button('Receive', () => receive(of, sku)),
+      offer('Count', count),
+      offer('Transfer', transfer),
+      offer('Adjust', adjust),
+      arrived,
+      offer('Threshold', threshold),
+    )
+  room.append(
+    h('p', null, h('a', {href: '#/stock'}, 'All stock')),
+    acts,
+    wrong,
+    known,
+  )
+  const shown = now => {
+    stock = now
+    acts.hidden = false
+    arrived.hidden = !stock.incoming
+    put(
+      figures,
+      facts(
+        [
+          ['Available', h('b', null, number(stock.available))],
+          ['Reserved', number(stock.reserved)],
+          ['Not for sale', stock.stopped && number(stock.stopped)],
+          ['Aside', stock.aside && number(stock.aside)],
+          ['On hand', number(stock.on_hand)],
+          [
+            'Incoming',
+            stock.incoming &&
+              `${number(stock.incoming.available)} free, ${number(stock.incoming.reserved)} promised to orders` +
+                (stock.incoming.stopped ? `, ${number(stock.incoming.stopped)} not for sale` : ''),
+          ],
+          ['For each customer', stock.per_customer && `at most ${units(stock.per_customer)}`],
+          ['Name', stock.name && said(stock.name)],
+          ['Barcodes', stock.barcodes && stock.barcodes.map((b, i) => [i > 0 && ', ', code(b)])],
+          ['Low at', stock.thresholds && stock.thresholds.map(lowAt)],
+        ],
+        'facts across',
+      ),
+    )
+    table.show(stock.locations)
+  }
+  const poll = page.poll(async () => {
+    const result = await read()
+    orders.hidden = known.hidden = result.status === 404
+    if (result.ok && (await moved.look(stock))) await Promise.all([holds.look(), waits.look()])
+    return result
+  }, 5)
+
+  const holds = new List(page, {
+    table: new Table(`Who holds ${sku}`, HOLDS(sku), o => o.order_id),
+    what: 'order',
+    every_s: 15,
+    at: cursor => 'reservations' + query({sku, limit: 100, cursor}),
+    empty: 'No order holds units of it.',
+  })
+  const waits = new List(page, {
+    table: new Table(`Who waits for ${sku}`, WAITS, o => o.order_id + ' ' + o.location),
+    what: 'line',
+    every_s: 15,
+    at: cursor => path`skus/${sku}/waiting` + query({limit: 100, cursor}),
+    empty: 'Nobody waits for it.',
+  })
+  const orders = h(
+    'div',
+    null,
+    h('section', null, h('h2', null, 'Who holds it'), holds.element),
+    h('section', null, h('h2', null, 'Who waits for it'), waits.element),
+  )
+  room.append(orders)
+}

@@ -1,0 +1,211 @@
+"""Checks of the console for people who handle goods: right figures. console.py runs them."""
+import collections
+
+from stage import check
+
+KINDS = {1: 'stock', 2: 'aside', 3: 'incoming'}
+STATES = {1: 'held', 2: 'confirmed', 3: 'settled', 4: 'released', 5: 'expired', 6: 'buried'}
+
+
+def receive(service, movement, *lines, **more):
+    made = service.call('POST', 'v1/movements', {'movement_id': movement, 'kind': 'receipt', 'lines': [
+        dict(zip(('sku', 'location', 'qty'), line)) for line in lines], **more})
+    assert made[0] == 201, made
+
+
+def order(service, id_, *lines, **more):
+    made = service.call('POST', 'v1/reservations', {'order_id': id_, 'lines': [dict(zip(('sku', 'location', 'qty'), line)) for line in lines], **more})
+    assert made[0] == 201, made
+
+
+# ---- every figure of every page is what the database has
+
+TABLE = """[...document.querySelectorAll('main table')].filter(t => t.checkVisibility() && t.caption?.innerText.match(arguments[0])).map(t => {
+    const heads = [...t.tHead.querySelectorAll('th')].map(c => c.innerText)
+    return [...t.tBodies[0].rows].map(r => Object.fromEntries([...r.cells].map((c, i) => [heads[i], c.innerText]))) })[0]"""
+FACTS = """Object.fromEntries([...document.querySelectorAll('main dl > div')].map(d => [d.firstChild.innerText, d.lastChild.innerText]))"""
+
+
+def figures(row, *heads):
+    """The whole numbers of a row of a table; an empty cell is 0."""
+    return tuple(int((row.get(head) or '0').replace(',', '')) for head in heads)
+
+
+class Books:
+    """What the database has of each sku at each location, by SQL alone."""
+
+    def __init__(self, service):
+        self.at = {}
+        for sku, place, kind, sells, available, reserved in service.sql('''
+                SELECT s.code, o.code, o.kind, s.for_sale AND o.for_sale, SUM(t.available), SUM(t.reserved)
+                  FROM stock_slot t JOIN sku s USING (sku_id) JOIN location o USING (location_id) GROUP BY s.code, o.code'''):
+            free, stopped = (int(available), 0) if sells == '1' or KINDS[int(kind)] == 'aside' else (0, int(available))
+            self.at[sku, place] = (KINDS[int(kind)], free, int(reserved), stopped)
+
+    def of(self, sku):
+        """available, reserved, not for sale, aside, on hand, incoming, incoming and reserved: over all places."""
+        sums = collections.Counter()
+        for (code, _), (kind, free, reserved, stopped) in self.at.items():
+            if code == sku:
+                sums.update({(kind, 'free'): free, (kind, 'reserved'): reserved, (kind, 'stopped'): stopped})
+        aside = sums['aside', 'free'] + sums['aside', 'reserved']
+        stock = [sums['stock', what] for what in ('free', 'reserved', 'stopped')]
+        return (*stock, aside, sum(stock) + aside, sums['incoming', 'free'], sums['incoming', 'reserved'])
+
+    def there(self, sku, place):
+        """The figures by their heads, as a place of its kind has them."""
+        kind, free, reserved, stopped = self.at[sku, place]
+        return {'stock': {'available': free, 'reserved': reserved, 'not for sale': stopped, 'on hand': free + reserved + stopped},
+                'aside': {'aside': free + reserved},
+                'incoming': {'free': free, 'reserved': reserved, 'not for sale': stopped}}[kind]
+
+
+ALL_HEADS = ('available', 'reserved', 'not for sale', 'aside', 'on hand', 'incoming', 'incoming, reserved')
+
+
+def books_of_a_shop(service):
+    """Four places of three kinds, of each of which a sku has another number of units; a stopped sku and a stopped place."""
+    service.call('PUT', 'v1/locations/books-shelf', {'kind': 'aside'})
+    service.call('PUT', 'v1/locations/books-ship', {'kind': 'incoming'})
+    receive(service, 'books', *[(f'BOOK-{n}', place, units + n) for n in range(6) for place, units in (
+        ('books-berlin', 20), ('books-hamburg', 1310), ('books-shelf', 70), ('books-ship', 400))], ('BOOK-7', 'books-hamburg', 9))
+    order(service, 'books held', ('BOOK-1', 'books-berlin', 3), ('BOOK-1', 'books-hamburg', 30))
+    order(service, 'books confirmed', ('BOOK-1', 'books-hamburg', 95), ('BOOK-2', 'books-ship', 11), confirm=True)
+    order(service, 'books out', ('BOOK-3', 'books-berlin', 23))
+    for code in (4, 5):
+        service.call('PUT', f'v1/skus/BOOK-{code}', {'name': f'Büch {code}', 'for_sale': code != 4, **({'reason': 'recall'} if code == 4 else {})})
+    service.call('PUT', 'v1/skus/BOOK-0/threshold', {'low': 25, 'location': 'books-berlin'})
+    receive(service, 'books flooded', ('BOOK-5', 'books-cellar', 6))
+    service.call('PUT', 'v1/locations/books-cellar', {'for_sale': False, 'reason': 'flood'})
+
+
+@check()
+def every_figure_of_the_stock(page, service):
+    books_of_a_shop(service)
+    books = Books(service)
+    page.open(service, 'stock?q=book-')
+    page.says('Figures are of all places.')
+    rows = page.until(TABLE, 'Stock by sku')
+    assert len(rows) == 7, rows
+    for row in rows:
+        assert figures(row, *ALL_HEADS) == books.of(row['sku']), row
+    assert {r['sku']: r[''] for r in rows if r['']} == {'BOOK-4': 'not for sale'}, rows
+    places = {place for _, place in books.at if place.startswith('books-')}
+    for place in sorted(places):
+        page.open(service, f'stock?location={place}')
+        page.says(f'Figures are of {place}:')
+        rows = page.until(TABLE, f'Stock at {place}')
+        assert {(row['sku'], place) for row in rows} == {at for at in books.at if at[1] == place}, rows
+        for row in rows:
+            expected = books.there(row['sku'], place)
+            assert dict(zip(expected, figures(row, *expected))) == expected, (place, row)
+            assert set(row) - {'sku', 'name', ''} == set(expected), (place, row)
+    page.open(service, 'stock?location=books-berlin')
+    rows = page.until(TABLE, 'Stock at books-berlin')
+    assert {r['sku']: r[''] for r in rows if r['']} == {'BOOK-3': 'out', 'BOOK-4': 'not for sale'}, rows
+    page.fill('Show', 'true')
+    page.until(f'({TABLE})?.length === 2', 'Stock at books-berlin')
+    rows = page.until(TABLE, 'Stock at books-berlin')
+    assert {r['sku']: r[''] for r in rows} == {'BOOK-0': 'low at books-berlin: 20, low at 25', 'BOOK-3': 'out at books-berlin: 0, low at 0'}, rows
+    page.fill('Show', '')
+    page.fill('Stocked at', 'books-hamburg')    # the figures follow the choice
+    page.until(f'({TABLE})?.length === 7', 'Stock at books-hamburg')
+    rows = page.until(TABLE, 'Stock at books-hamburg')
+    assert figures(next(r for r in rows if r['sku'] == 'BOOK-1'), 'available', 'reserved', 'on hand') == (1186, 125, 1311), rows
+    page.fill('Stocked at', '')
+    page.says('Figures are of all places.')
+    page.until(TABLE, 'Stock by sku')
+
+
+@check()
+def every_figure_of_a_sku(page, service):
+    books = Books(service)
+    for sku in sorted({sku for sku, _ in books.at if sku.startswith('BOOK-')}):
+        page.open(service, f'sku/{sku}')
+        page.says('Figures are of all places.')
+        rows = page.until(TABLE, f'{sku} by location')
+        assert {row['location'] for row in rows} == {place for code, place in books.at if code == sku}, rows
+        for row in rows:
+            expected = books.there(sku, row['location'])
+            if 'free' in expected:
+                expected = {'incoming': expected['free'], 'incoming, reserved': expected['reserved'], 'not for sale': expected['not for sale']}
+            if 'aside' in expected:
+                expected['on hand'] = expected['aside']
+            assert {head: figures(row, head)[0] for head in ALL_HEADS} == {head: expected.get(head, 0) for head in ALL_HEADS}, row
+        facts = page.until(FACTS)
+        free, reserved, stopped, aside, on_hand, incoming, promised = books.of(sku)
+        expected = {'Available': free, 'Reserved': reserved, 'Not for sale': stopped, 'Aside': aside, 'On hand': on_hand}
+        assert dict(zip(expected, figures(facts, *expected))) == expected, (sku, facts)
+        if incoming + promised:
+            assert facts['Incoming'].startswith(f'{incoming:,} free, {promised:,} promised to orders'), (sku, facts)
+        live = service.sql(f'''SELECT r.order_id, SUM(l.qty) FROM reservation_line l JOIN reservation r USING (reservation_id)
+            JOIN sku s USING (sku_id) WHERE s.code = '{sku}' AND r.state IN (1, 2, 6) GROUP BY r.order_id''')
+        if live:
+            held = page.until(TABLE, f'Who holds {sku}')
+            assert {row['order']: figures(row, 'units')[0] for row in held} == {id_: int(units) for id_, units in live}, held
+        moved = service.sql(f'''SELECT m.movement_id, SUM(l.qty) FROM movement_line l JOIN movement m USING (movement_no)
+            JOIN sku s USING (sku_id) WHERE s.code = '{sku}' GROUP BY m.movement_id''')
+        rows = page.until(TABLE, f'Movements of {sku}')
+        assert {row['movement']: sum(int(u.replace(',', '')) for u in row['units'].split()) for row in rows} == {
+            id_: int(units) for id_, units in moved}, rows
+
+
+@check()
+def every_figure_of_the_orders(page, service):
+    held = {id_: (state, int(units), int(lines)) for id_, state, units, lines in service.sql('''
+        SELECT r.order_id, r.state, SUM(l.qty), COUNT(*) FROM reservation r JOIN reservation_line l USING (reservation_id)
+         WHERE r.order_id LIKE 'books %' GROUP BY r.order_id''')}
+    page.open(service, 'orders')
+    page.says('books confirmed')
+    rows = [row for row in page.until(TABLE, 'Orders') if row['order'] in held]
+    assert {row['order']: (row['state'], *figures(row, 'units', 'lines')) for row in rows} == {
+        id_: (STATES[int(state)], units, lines) for id_, (state, units, lines) in held.items()}, rows
+    for id_, (_, units, lines) in held.items():
+        page.open(service, f'order/{id_.replace(" ", "%20")}')
+        rows = page.until(TABLE, 'Lines of')
+        assert len(rows) == lines and sum(figures(row, 'units')[0] for row in rows) == units, rows
+        assert figures(page.until(FACTS), 'Units') == (units,), id_
+
+
+@check()
+def every_figure_of_now(page, service):
+    page.open(service, 'now')
+    page.says('Units, all places')
+    books = Books(service)
+    sums = collections.Counter()
+    for kind, free, reserved, stopped in books.at.values():
+        sums.update({(kind, 'free'): free + stopped, (kind, 'reserved'): reserved})
+    states = collections.Counter({STATES[int(state)].capitalize(): int(count) for state, count in service.sql(
+        'SELECT state, COUNT(*) FROM reservation GROUP BY state')})
+    expected = {'Skus': len({sku for sku, _ in books.at}), 'Locations': int(service.sql('SELECT COUNT(*) FROM location')[0][0]),
+                'Available': sums['stock', 'free'], 'Reserved': sums['stock', 'reserved'], 'Aside': sums['aside', 'free'],
+                'On hand': sums['stock', 'free'] + sums['stock', 'reserved'] + sums['aside', 'free'],
+                'Incoming': sums['incoming', 'free'], 'Incoming, reserved': sums['incoming', 'reserved'],
+                **{state.capitalize(): states[state.capitalize()] for state in STATES.values()}}
+    page.until(f"({FACTS})['Available']?.replaceAll(',', '') === String(arguments[0])", expected['Available'], within_s=10)
+    facts = page.js('return ' + FACTS)
+    assert dict(zip(expected, figures(facts, *expected))) == expected, facts
+
+
+@check()
+def every_figure_of_the_jobs(page, service):
+    for n in range(3):
+        order(service, f'books late {n}', ('BOOK-0', 'books-hamburg', 1), confirm=True)
+    order(service, 'books kept', ('BOOK-0', 'books-hamburg', 1), confirm=True)
+    task = service.call('POST', 'v1/tasks', {'kind': 'settle', 'worker': 'books', 'limit': 1000})[1]
+    service.call('POST', f'v1/tasks/{task["task_id"]}/fail', {'orders': [
+        {'order_id': f'books late {n}', 'error': f'books error {n % 2}', 'retry': False} for n in range(3)]})
+    service.call('POST', f'v1/tasks/{task["task_id"]}/complete', {})
+    order(service, 'books ready', ('BOOK-0', 'books-hamburg', 1), confirm=True)
+    page.open(service, 'jobs')
+    page.says('books error 1')
+    rows = page.until(TABLE, 'Buried orders')
+    assert {row['last error']: figures(row, 'orders')[0] for row in rows} == {error: int(count) for error, count in service.sql(
+        'SELECT last_error, COUNT(*) FROM reservation WHERE state = 6 GROUP BY last_error')}, rows
+    rows = page.until(TABLE, 'Tasks')
+    assert {(int(row['task']), *figures(row, 'orders', 'completed', 'failed')) for row in rows} == {
+        tuple(map(int, row)) for row in service.sql('SELECT task_id, claimed, completed, failed FROM job_task')}, rows
+    ready, = service.sql('SELECT COUNT(*) FROM reservation WHERE state = 2 AND due_at <= UTC_TIMESTAMP(3)')[0]
+    assert figures(page.until(TABLE, 'Jobs')[0], 'ready') == (int(ready),), (rows, ready)
+    for n in range(3):
+        service.call('POST', f'v1/reservations/books%20late%20{n}/release')
