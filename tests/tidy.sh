@@ -43,12 +43,13 @@ forbid '#include "(engine/db/statement|statements)\.h"|\b(SELECT|INSERT INTO|UPD
 without=$(grep '\.c$' <<< "$ours" | xargs grep -Lw assert)
 [ "$(wc -l <<< "$without")" -le 60 ] || wrong "more than 60 files without an assert:"$'\n'"$without"
 
-# The version stands in four files. A release candidate has a ~ in Debian, which sorts before the release.
+# The version stands in five files. A release candidate has a ~ in Debian, which sorts before the release.
 version=$(sed -n 's/^#define HOLDFAST_VERSION "\(.*\)"/\1/p' engine/base/base.h)
 grep -qx "  version: $version" api/openapi.yaml || wrong "openapi.yaml is not of version $version"
 grep -qF "\"version\": \"$version\"" clients/typescript/package.json || wrong "package.json is not of version $version"
 head -n 1 debian/changelog | grep -qF "(${version/-/\~})" || wrong "debian/changelog does not begin with version $version"
 grep -q "^## $version" CHANGELOG.md || wrong "CHANGELOG.md has no version $version"
+grep -qx "VERSION = '${version/-/}'" clients/python/holdfast/exchange.py || wrong "clients/python is not of version $version"
 
 step=$(listed 'schema/[0-9]*.sql' | sort | tail -n 1 | sed 's|^schema/0*||; s/_.*//')
 grep -qF "schema of this program is version $step**" docs/operator.md || wrong "operator.md does not say that the schema is version $step"
@@ -82,6 +83,13 @@ hits=$(LC_ALL=C.UTF-8 awk 'length($0) > 120 { print FILENAME ":" FNR }' $pages)
 [ -z "$hits" ] || wrong "longer than 120 columns:"$'\n'"$hits"
 lines=$(grep '^clients/typescript/src/' <<< "$pages" | xargs cat | grep -vcE '^ *($|//|/\*|\*)')
 [ "$lines" -le 400 ] || wrong "the client in TypeScript has $lines lines of code, 400 are allowed"
+# The client in Python: short lines, and what is made from the contract is of this contract.
+pages=$(listed 'clients/python/*.py' 'clients/python/*.sh')
+hits=$(LC_ALL=C.UTF-8 awk 'length($0) > 120 { print FILENAME ":" FNR }' $pages)
+[ -z "$hits" ] || wrong "longer than 120 columns:"$'\n'"$hits"
+if python3 -c 'import yaml' 2> /dev/null; then
+	hits=$(clients/python/generate.py --check 2>&1) || wrong "$hits"
+fi
 
 # Tests read as tables: one step a line, in calls and in macros of several steps.
 two=$(awk '
