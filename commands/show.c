@@ -69,15 +69,6 @@ static size_t value_put(struct text *to, const void *node)
 	return columns;
 }
 
-static const void *member(const void *object, const char *name)
-{
-	const void *n = json_first(object);
-
-	while (n && strcmp(json_name(n), name) != 0)
-		n = json_next(n);
-	return n;
-}
-
 /* The columns of a table: members of its objects, in the order of their first sight. */
 struct column {
 	const char *name;
@@ -131,7 +122,7 @@ static void table_put(struct text *to, const void *table)
 	for (const void *row = json_first(table); row; row = json_next(row)) {
 		spaces(to, GAP);
 		for (size_t i = 0; i < count; i++) {
-			const void *n = member(row, columns[i].name);
+			const void *n = json_member(row, columns[i].name);
 			size_t      width;
 
 			text_reset(&cell);
@@ -192,8 +183,8 @@ static bool answer_take(const struct text *body, struct text *cursor)
 	bool              any;
 
 	assert(doc);
-	items = member(json_root(doc), "items");
-	next = member(json_root(doc), "next_cursor");
+	items = json_member(json_root(doc), "items");
+	next = json_member(json_root(doc), "next_cursor");
 	any = !items || json_first(items);
 	if (any || option_given(OPTION_json))
 		answer_print(body, json_root(doc));

@@ -495,6 +495,15 @@ const char *json_name(const void *node)
 	return ((const struct json_node *)node)->name;
 }
 
+const void *json_member(const void *object, const char *name)
+{
+	const void *n = json_is_object(object) ? json_first(object) : NULL;
+
+	while (n && strcmp(json_name(n), name) != 0)
+		n = json_next(n);
+	return n;
+}
+
 bool json_is_array(const void *node)
 {
 	return ((const struct json_node *)node)->type == JSON_ARRAY;

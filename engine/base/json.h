@@ -107,6 +107,7 @@ const void *json_root(const struct json_doc *doc);
 const void *json_first(const void *node); /* the first member or element; NULL: the node has none */
 const void *json_next(const void *node);
 const char *json_name(const void *node); /* of a member; NULL: an element */
+const void *json_member(const void *object, const char *name); /* NULL: it has none of this name */
 bool        json_is_array(const void *node);
 bool        json_is_object(const void *node);
 bool        json_is_number(const void *node);
