@@ -43,7 +43,7 @@ MAKEFLAGS += $(if $(filter 0,$(MAKELEVEL)),--jobs=$(shell nproc))
 all: $(B)/holdfast
 
 help:
-	@echo 'make run      install what is missing, build, start the service on a private database in ./var'
+	@echo 'make run      install what is missing, build, start the service on a private database in ./var; DEMO=1 with a made-up shop'
 	@echo 'make test     install what is missing, build, run the tests; FILTER=SUITE/* some of them'
 	@echo 'make check    all tests and drills under sanitizers, some under valgrind, fuzz corpus, contract, rules of style'
 	@echo 'make coverage which tests cover which file: the table of tests/README.md'
@@ -62,7 +62,11 @@ help:
 
 run: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast
-	@exec $(B)/holdfast serve --data ./var --jobs=expire
+	@$(if $(DEMO),$(DEMO_BESIDE)) exec $(B)/holdfast serve $(if $(DEMO),$(DEMO_SERVE),--data ./var --jobs=expire)
+# A made-up shop in a database of its own. $$$$ is the service, which may not start. When it has ended, the shop goes.
+DEMO_SERVE  = --data ./var-demo --jobs=expire,reap,deliver
+DEMO_BESIDE = { alive() { kill -0 $$$$ 2> /dev/null; }; sleep 1; alive || exit; \
+  $(B)/holdfast demo --url "http://$${HOLDFAST_LISTEN:-127.0.0.1:8080}"; while alive; do sleep 0.2; done; rm -rf ./var-demo; } &
 
 test: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast $(B)/test
@@ -192,7 +196,7 @@ deb: PACKAGES += build-essential debhelper
 deb: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast
 	rm -rf $(B)/deb && mkdir -p $(B)/deb/holdfast
-	tar -c --exclude=./build --exclude=./var --exclude=./.git . | tar -x -C $(B)/deb/holdfast
+	tar -c --exclude=./build --exclude=./var --exclude=./var-demo --exclude=./.git . | tar -x -C $(B)/deb/holdfast
 	cd $(B)/deb/holdfast && HOLDFAST_BUILD=$(abspath $(B)) dpkg-buildpackage --build=binary --no-sign
 	mv $(B)/deb/*.deb $(B)
 

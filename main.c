@@ -3,6 +3,7 @@
 #include "commands/backup.h"
 #include "commands/restore.h"
 #include "commands/commands.h"
+#include "commands/demo.h"
 #include "commands/events.h"
 #include "commands/export.h"
 #include "commands/import.h"
@@ -145,6 +146,13 @@ const struct command commands[] = {
          "end of the line: rps=N requests a second, held=N units held open. A running service sees the new file\n"
          "within a second. The list knows when a key was used last if --data or --db names the service's database.\n",
          key_run},
+	{"demo", DEMO, "", 0, "opens a made-up shop on a service whose database is empty, and lets it live",
+         "  holdfast serve --data shop --jobs & holdfast demo\n"
+         "  holdfast demo --for 0 --url https://holdfast.example --key-file admin.key\n"
+         "The shop is the same each time: 300 skus at eight locations, orders in all states, a queue, and a webhook\n"
+         "that fails. Then customers order, workers ship, and goods come in. Exits with 1 where the database is not\n"
+         "empty.\n",
+         demo_run},
 	{"manual", 0, "man|bash|zsh|conf", 1,
          "prints the manual page, a shell's completion, or a file of options for the service",
          "  holdfast manual man | man -l -\n"

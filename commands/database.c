@@ -17,20 +17,7 @@
 /* HOST_S: longest silence of a host, if there are several, while it is asked for its settings. */
 enum { START_WAIT_MS = 30000, SILENT_MS = 5000, HOST_S = 3, NODES_APART_MS = 500 };
 
-static bool password_read(struct db_target *target, const char *file)
-{
-	FILE *in = fopen(file, "re");
-	bool  ok = in && fgets(target->password, sizeof(target->password), in);
-
-	if (in)
-		fclose(in);
-	if (ok)
-		option_secret_read(OPTION_db_password_file, file);
-	target->password[strcspn(target->password, "\r\n")] = '\0';
-	return ok;
-}
-
-static struct source *source_named(const char *url, const char *password_file)
+static struct source *source_named(const char *url)
 {
 	struct db_target target;
 	struct source   *source = NULL;
@@ -38,9 +25,8 @@ static struct source *source_named(const char *url, const char *password_file)
 
 	if (!db_target_parse(&target, url, why, sizeof(why)))
 		say("--db: %s", why);
-	else if (password_file && !password_read(&target, password_file))
-		say("--db-password-file: cannot read %s", password_file);
-	else
+	else if (!option_text(OPTION_db_password_file) ||
+	         option_secret_line(OPTION_db_password_file, target.password, sizeof(target.password)))
 		source = source_new(&target);
 	explicit_bzero(&target, sizeof(target));
 	return source;
@@ -53,7 +39,7 @@ static int source_open(struct database *database, enum embedded_use use)
 	int         status;
 
 	if (url) {
-		database->source = source_named(url, option_text(OPTION_db_password_file));
+		database->source = source_named(url);
 		return database->source ? EXIT_DONE : EXIT_CONFIG;
 	}
 	status = embedded_open(&database->embedded, option_text(OPTION_data), use, why, sizeof(why));

@@ -513,3 +513,22 @@ void option_secret_read(enum option o, const char *file)
 	mode_warn(o, file, S_IRGRP | S_IROTH, "secret_open", "others can read it: chmod 600");
 	option_file_read(o, file);
 }
+
+bool option_secret_line(enum option o, char *to, size_t size)
+{
+	const char *file = option_text(o);
+	FILE       *in = fopen(file, "re");
+	bool        ok = in && fgets(to, (int)size, in);
+	char        flag[64];
+
+	if (in)
+		fclose(in);
+	if (ok) {
+		option_secret_read(o, file);
+		to[strcspn(to, "\r\n")] = '\0';
+		return true;
+	}
+	flag_name(flag, sizeof(flag), table[o].name);
+	say("%s: cannot read %s", flag, file);
+	return false;
+}

@@ -29,8 +29,10 @@ enum {
 	SKU = 32768,
 	BACKUP = 65536,
 	RESTORE = 131072,
+	DEMO = 262144,
 	COMMANDS_END, /* stands after the last command */
 	ALL = 2 * (COMMANDS_END - 1) - 1,
+	ON_DATABASE = ALL & ~DEMO,
 	SERVE_KEY = SERVE | KEY,
 	PRINTS = JOBS | SKU | AUDIT | STATS | SHOW | IMPORT | REAP | KICK | PURGE | TUNE | KEY | BACKUP,
 	PURGE_BACKUP = PURGE | BACKUP,
@@ -68,6 +70,8 @@ int64_t     option_count(enum option o, int64_t standard);
 /* The option names a file of secrets: where others than its owner can read it, a warning says so. The process leaves no
  * core from now on. Then as option_file_read. */
 void option_secret_read(enum option o, const char *file);
+/* Reads the first line of the file of secrets that the option names. False: it cannot be read; a message says so. */
+bool option_secret_line(enum option o, char *to, size_t size) MUST_CHECK;
 /* The option names a file that decides what the process does: where others can write it, a warning says so. */
 void option_file_read(enum option o, const char *file);
 

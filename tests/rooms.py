@@ -8,7 +8,7 @@ the objects in BUILD/obj (build/obj), calls a function or reads a variable that 
   arrow     arrows go down only: main, commands, api, jobs, engine, engine/catalogue, engine/db, engine/base.
             engine/lane stands on engine/write, that on engine/promise, and that on engine/log; engine/read knows none of them, and none of
             them knows it; jobs/levels, jobs/task, jobs/waiting and jobs/webhooks do not know each other; api/order and
-            api/stock stand on api/calls, and do not know each other; commands/import and commands/terminal are for
+            api/stock stand on api/calls, and do not know each other; commands/demo, commands/import and commands/terminal are for
             commands alone; api/http knows outcomes and the base, schema engine/db and engine/base, and its invariants
             pieces of engine's statements
   caller    another file of the program uses what NAME.h declares. Or a test does, and NAME.c itself; where only tests
@@ -33,15 +33,16 @@ import subprocess
 import sys
 
 ROOMS = ('api/calls', 'api/http', 'api/order', 'api/stock', 'api', 'engine/base', 'engine/catalogue', 'engine/db', 'engine/lane', 'engine/log', 'engine/promise',
-         'engine/read', 'engine/write', 'engine', 'commands/import', 'commands/terminal', 'commands/backup', 'commands', 'jobs/levels', 'jobs/task',
+         'engine/read', 'engine/write', 'engine', 'commands/import', 'commands/terminal', 'commands/backup', 'commands/demo', 'commands', 'jobs/levels', 'jobs/task',
          'jobs/waiting', 'jobs/webhooks', 'jobs', 'schema')
 ENGINE = {'engine', 'engine/catalogue', 'engine/lane', 'engine/log', 'engine/promise', 'engine/read', 'engine/write', 'engine/db', 'engine/base'}
 JOBS = {'jobs', 'jobs/levels', 'jobs/task', 'jobs/waiting', 'jobs/webhooks'}
 BELOW = {
     'main': {'commands', 'engine', 'engine/catalogue', 'engine/base'},
-    'commands': {'commands/backup', 'commands/import', 'commands/terminal', 'api', 'api/calls', 'api/http', 'api/order', 'api/stock', *JOBS, 'schema',
+    'commands': {'commands/backup', 'commands/demo', 'commands/import', 'commands/terminal', 'api', 'api/calls', 'api/http', 'api/order', 'api/stock', *JOBS, 'schema',
                  *ENGINE},
     'commands/backup': {'engine/base'},
+    'commands/demo': {'engine/base'},
     'commands/import': {'commands/terminal', 'api/order', 'api/stock', 'jobs/waiting', 'engine', 'engine/catalogue', 'engine/base'},
     'commands/terminal': {'engine', 'engine/catalogue', 'engine/read', 'engine/db', 'engine/base'},
     'api': {'api/calls', 'api/http', 'api/order', 'api/stock', *JOBS, *ENGINE},
