@@ -2,6 +2,7 @@
 import {add, button, code, h, put, span, tell} from './dom.js'
 import {call, get, may, session} from './api.js'
 import {quiet} from './ask.js'
+import {search} from './search.js'
 
 /* Each page is a module with show(page); the first word behind #/ names it. A page of one thing is `of` its list. */
 const PAGES = [
@@ -164,6 +165,7 @@ function askKey(why) {
   leave.abort()
   nav.replaceChildren()
   put(document.getElementById('who'))
+  put(document.getElementById('find'))
   document.title = 'Holdfast'
   const input = h('input', {
     id: 'key',
@@ -241,6 +243,7 @@ async function begin() {
   })
   whoIsThere()
   navigation()
+  document.getElementById('find').replaceChildren(search())
   go()
 }
 

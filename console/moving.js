@@ -2,19 +2,10 @@
 import {are, code, h, many, number, signed, toOrder, units} from './dom.js'
 import {call, newId} from './api.js'
 import {ask, field} from './ask.js'
+import {forgetLocations, homeOf, isNewPlace, locations} from './known.js'
 
-const PLACES_MAX = 1000
-/* All locations; [] if they cannot be read. */
-export async function places(signal) {
-  const result = await call('GET', `locations?limit=${PLACES_MAX}`, undefined, {signal})
-  return result.ok ? result.data.items : []
-}
-/* The end of a sentence that names a location. It warns of a new one, as a typing error makes one, too; not if there is
- * none yet, or if not all are known. */
-const isNew = (known, location) =>
-  known.length === 0 || known.length === PLACES_MAX || known.some(p => p.location === location)
-    ? '.'
-    : ', a new location for sale.'
+/* The end of a sentence that names a location, which a typing error makes, too. */
+const isNew = (known, location) => (isNewPlace(known, location) ? ', a new location for sale.' : '.')
 const WHY = {hint: 'Why, for whoever reads it later.', maxlength: 500}
 
 async function move({title, of, inputs, say, lines, kind, done, extra = []}) {
@@ -41,6 +32,7 @@ async function move({title, of, inputs, say, lines, kind, done, extra = []}) {
       '.',
     ],
   })
+  forgetLocations()
   of.again()
   return result
 }
@@ -49,13 +41,13 @@ const SKU = {maxlength: 128, required: true, placeholder: 'as on the shelf'}
 const UNITS = {inputmode: 'numeric', required: true}
 
 export async function receive(of, sku) {
-  const known = (await places(of.signal)).filter(p => p.kind !== 'aside' || sku)
+  const known = await locations(of.signal)
   const which = field('Sku', SKU),
-    where = field('Location', {value: 'main', list: known.map(p => p.location), maxlength: 64}),
+    where = field('Location', {value: homeOf(known), list: (known ?? []).map(p => p.location), maxlength: 64}),
     amount = field('Units', UNITS)
   const name = () => sku ?? which.value,
-    at = () => where.value || 'main'
-  const promised = () => known.find(p => p.location === at())?.kind === 'incoming'
+    at = () => where.value
+  const promised = () => known?.find(p => p.location === at())?.kind === 'incoming'
   return move({
     title: sku ? ['Receive ', code(sku)] : 'Receive goods',
     of,
@@ -66,18 +58,20 @@ export async function receive(of, sku) {
         ? {missing: 'Which sku comes in?'}
         : !(amount.int > 0)
           ? {missing: 'How many units come in? A whole number above 0.'}
-          : {
-              what: [
-                promised() ? 'Promise ' : 'Receive ',
-                h('b', null, units(amount.int)),
-                ' of ',
-                code(name()),
-                ' at ',
-                code(at()),
-                isNew(known, at()),
-              ],
-              act: `${promised() ? 'Promise' : 'Receive'} ${units(amount.int)}`,
-            },
+          : !at()
+            ? {missing: 'At which location?'}
+            : {
+                what: [
+                  promised() ? 'Promise ' : 'Receive ',
+                  h('b', null, units(amount.int)),
+                  ' of ',
+                  code(name()),
+                  ' at ',
+                  code(at()),
+                  isNew(known, at()),
+                ],
+                act: `${promised() ? 'Promise' : 'Receive'} ${units(amount.int)}`,
+              },
     lines: () => [{sku: name(), location: at(), qty: amount.int}],
     done: data => [
       promised() ? 'Promised ' : 'Received ',
@@ -147,7 +141,7 @@ export async function count(of, sku, stock) {
 /* The field that chooses what happens to orders if their units are missing. Without an incoming location there is no
  * choice. */
 async function losses(of) {
-  const coming = (await places(of.signal)).filter(p => p.kind === 'incoming')
+  const coming = ((await locations(of.signal)) ?? []).filter(p => p.kind === 'incoming')
   const choice = field('If orders have such units', {
     options: [['', 'refuse it'], ...coming.map(p => [p.location, `let them wait at ${p.location}`])],
   })
@@ -172,11 +166,11 @@ const lost = ({backordered: of = []}) =>
 const lineAt = (data, where) => data.lines.find(l => l.location === where)
 
 export async function transfer(of, sku, stock) {
-  const known = await places(of.signal)
+  const known = await locations(of.signal)
   const from = field('From', {
       options: stock.locations.map(p => [p.location, `${p.location} (${number(p.available)} free)`]),
     }),
-    to = field('To', {list: known.map(p => p.location), maxlength: 64, required: true}),
+    to = field('To', {list: (known ?? []).map(p => p.location), maxlength: 64, required: true}),
     amount = field('Units', UNITS)
   return move({
     title: ['Transfer ', code(sku)],
@@ -218,12 +212,16 @@ export async function transfer(of, sku, stock) {
 }
 
 export async function arrive(of, sku, stock) {
-  const known = await places(of.signal)
+  const known = await locations(of.signal)
   const coming = stock.locations.filter(p => p.kind === 'incoming' && p.available + p.reserved > 0)
   const from = field('From', {
       options: coming.map(p => [p.location, `${p.location} (${number(p.available + p.reserved)} promised)`]),
     }),
-    to = field('To', {value: 'main', list: known.filter(p => p.kind === 'stock').map(p => p.location), maxlength: 64}),
+    to = field('To', {
+      value: homeOf(known),
+      list: (known ?? []).filter(p => p.kind === 'stock').map(p => p.location),
+      maxlength: 64,
+    }),
     amount = field('Units', UNITS)
   return move({
     title: ['Arrival of ', code(sku)],

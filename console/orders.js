@@ -467,22 +467,34 @@ const LISTED = [
   },
 ]
 
+/* [filter of the list, its words, whether a state goes with it]: a call names one. */
+const BY = [
+  ['prefix', 'Order id begins with', false],
+  ['customer', 'Customer', true],
+  ['reference', 'Reference', true],
+  ['sku', 'Sku, of orders that hold it', false],
+]
+
 function showList(page) {
   const {room, query: asked} = page,
     on_hold = asked.get('on_hold'),
     which = asked.get('state') ?? '',
-    error = asked.get('error')
-  const id = field('Order id', {type: 'search', maxlength: 64})
+    error = asked.get('error'),
+    [by, by_words, by_state] = BY.find(([name]) => asked.get(name)) ?? [],
+    filter = by ? {[by]: asked.get(by)} : {}
+  const what = field('Find by', {options: BY, value: by}),
+    text = field('What it is', {type: 'search', maxlength: 500, value: filter[by] ?? ''})
   const find = h(
     'form',
-    {class: 'bar', role: 'search'},
-    id.element,
-    h('button', {type: 'submit'}, 'Open'),
+    {class: 'bar', role: 'search', 'aria-label': 'Orders'},
+    what.element,
+    text.element,
+    h('button', {type: 'submit'}, 'Find'),
     may('order') && button('New order', () => newOrder(page), {class: 'primary push'}),
   )
   find.addEventListener('submit', event => {
     event.preventDefault()
-    if (id.value) location.hash = '#/order/' + encodeURIComponent(id.value)
+    location.hash = '#/orders' + query(text.value ? {[what.value]: text.value} : {})
   })
   const states = h(
     'nav',
@@ -490,27 +502,29 @@ function showList(page) {
     ['', ...STATES].map(s =>
       h(
         'a',
-        {href: '#/orders' + query({state: s}), 'aria-current': s === which && !on_hold ? 'page' : null},
+        {
+          href: '#/orders' + query({state: s, ...(by_state && filter)}),
+          'aria-current': s === which && !on_hold && (!by || by_state) ? 'page' : null,
+        },
         s || 'all',
       ),
     ),
     h('a', {href: '#/orders?on_hold=true', 'aria-current': on_hold ? 'page' : null}, 'held back'),
   )
+  const label = on_hold ? 'Orders held back' : which ? `Orders that are ${which}` : 'Orders'
   const list = new List(page, {
-    table: new Table(
-      on_hold ? 'Orders held back' : which ? `Orders that are ${which}` : 'Orders',
-      LISTED,
-      o => o.order_id,
-    ),
+    table: new Table(by ? `${label}, ${by_words} ${filter[by]}` : label, LISTED, o => o.order_id),
     what: 'order',
-    at: cursor => 'reservations' + query({state: which, on_hold, error, limit: 100, cursor}),
-    empty: on_hold
-      ? 'No order is held back.'
-      : which
-      ? `No order is ${which}.`
-      : may('order')
-        ? 'There is no order yet. Make one with New order.'
-        : 'There is no order yet.',
+    at: cursor => 'reservations' + query({state: which, on_hold, error, ...filter, limit: 100, cursor}),
+    empty: by
+      ? 'No order is like that.'
+      : on_hold
+        ? 'No order is held back.'
+        : which
+          ? `No order is ${which}.`
+          : may('order')
+            ? 'There is no order yet. Make one with New order.'
+            : 'There is no order yet.',
   })
   add(
     room,

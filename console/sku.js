@@ -223,12 +223,7 @@ export function show(page) {
       arrived,
       offer('Threshold', threshold),
     )
-  room.append(
-    h('p', null, h('a', {href: '#/stock'}, 'All stock')),
-    acts,
-    wrong,
-    known,
-  )
+  room.append(h('p', null, h('a', {href: '#/stock'}, 'All stock')), acts, wrong, known)
   const shown = now => {
     stock = now
     acts.hidden = false

@@ -3,7 +3,8 @@ import {Table, button, code, h, number, put, said, state, toSku} from './dom.js'
 import {mayChangeStock, query} from './api.js'
 import {field} from './ask.js'
 import {List} from './list.js'
-import {places, receive} from './moving.js'
+import {locations} from './known.js'
+import {receive} from './moving.js'
 
 /* The figures of an item: of the place by which the list is filtered, or of all. */
 const there = s => s.locations?.[0] ?? s
@@ -57,7 +58,7 @@ const WHAT = {
 
 export async function show(page) {
   const {room, query: asked} = page
-  const known = places(page.signal)
+  const known = locations(page.signal)
   let filter = {text: asked.get('q') ?? '', low: asked.get('low') ?? '', location: asked.get('location') ?? ''},
     kinds = new Map(),
     later
@@ -89,8 +90,12 @@ export async function show(page) {
       ? new Table(`Stock at ${filter.location}, by sku`, OF_PLACE[kind()], s => s.sku)
       : new Table('Stock by sku, all places', OF_ALL, s => s.sku)
   const tellFilter = () => {
-    put(of, filter.location ? ['Figures are of ', code(filter.location), ': units ', WHAT[kind()], '.'] :
-      'Figures are of all places.')
+    put(
+      of,
+      filter.location
+        ? ['Figures are of ', code(filter.location), ': units ', WHAT[kind()], '.']
+        : 'Figures are of all places.',
+    )
     const all = !filter.text && !filter.low && !filter.location
     const begin = mayChangeStock() ? ' Receive goods to begin.' : ''
     put(empty, all ? `There is nothing.${begin}` : 'No sku is like that.')
@@ -126,7 +131,7 @@ export async function show(page) {
         ),
       )
   }
-  if (filter.location) choices(await known) /* the kind of the place says which figures it has */
+  if (filter.location) choices((await known) ?? []) /* the kind of the place says which figures it has */
   const list = new List(page, {
     table: table(),
     what: 'sku',
@@ -135,5 +140,5 @@ export async function show(page) {
   })
   tellFilter()
   room.append(bar, of, list.element)
-  if (!filter.location) choices(await known)
+  if (!filter.location) choices((await known) ?? [])
 }

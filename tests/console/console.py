@@ -712,7 +712,7 @@ def a_role_sees_what_it_may(page, service):
         page.js('location.reload()')
         page.says('barcode')
         seen = ''
-        for place, ready in (('stock', 'sku'), ('orders', 'Order id'), ('jobs', 'of a role'), ('events', 'Goes on live')):
+        for place, ready in (('stock', 'sku'), ('orders', 'Find by'), ('jobs', 'of a role'), ('events', 'Goes on live')):
             page.go(place)
             page.says(ready)
             seen += page.js('return [...document.querySelectorAll("button")].map(b => b.innerText).join("|") + "|"')

@@ -209,3 +209,79 @@ def every_figure_of_the_jobs(page, service):
     assert figures(page.until(TABLE, 'Jobs')[0], 'ready') == (int(ready),), (rows, ready)
     for n in range(3):
         service.call('POST', f'v1/reservations/books%20late%20{n}/release')
+
+
+# ---- one field finds all
+
+def focused(page):
+    return page.js('return document.activeElement.id')
+
+
+def look_for(page, text, *keys):
+    """Types into the field at the top, as a person or a scanner does."""
+    from selenium.webdriver.common.action_chains import ActionChains
+    ActionChains(page.driver).send_keys('/').perform()
+    page.until("document.activeElement.id === 'search'")
+    ActionChains(page.driver).send_keys(text, *keys).perform()
+
+
+HITS = "[...document.querySelectorAll('#hits:not([hidden]) li')].map(e => e.innerText.replace(/\\s+/g, ' ').trim())"
+
+
+@check()
+def one_field_finds_all(page, service):
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.keys import Keys
+    service.call('PUT', 'v1/skus/FIND-TEAPOT', {'name': 'Teekanne weiß', 'barcodes': ['4006381333931']})
+    service.call('PUT', 'v1/locations/find-hall', {'kind': 'stock'})
+    receive(service, 'find', ('FIND-CUP', 'find-hall', 50), ('find-cup-2', 'find-hall', 50))
+    for n in range(7):
+        order(service, f'find-1{n}', ('FIND-CUP', 'find-hall', 1), customer='anna@example.org', reference='web 4711' if n == 3 else 'web')
+    page.open(service, 'now')
+    page.says('Skus')
+    look_for(page, '4006381333931', Keys.ENTER)         # a scanner: the code and Enter, with no pause
+    page.until("location.hash === '#/sku/FIND-TEAPOT'")
+    page.says('Teekanne weiß')
+    page.go('now')
+    page.says('Skus')
+    look_for(page, 'kanne W', Keys.ENTER)               # a part of the name, in either case
+    page.until("location.hash === '#/sku/FIND-TEAPOT'")
+    look_for(page, 'find-15', Keys.ENTER)
+    page.until("location.hash === '#/order/find-15'")
+    look_for(page, 'web 4711', Keys.ENTER)              # the one order of a reference
+    page.until("location.hash === '#/order/find-13'")
+    look_for(page, 'anna@example.org')
+    page.until(f"({HITS})[0] === 'customer anna@example.org more than 5 orders'")
+    ActionChains(page.driver).send_keys(Keys.ENTER).perform()
+    page.until("document.querySelectorAll('main tbody tr').length === 7")
+    page.press('held')
+    page.until("location.hash.includes('state=held') && document.querySelectorAll('main tbody tr').length === 7")
+    page.press('settled')
+    page.says('No order is like that.')
+    look_for(page, 'find-')                             # what begins so, of each kind
+    page.until(f"({HITS}).length >= 9")
+    hits = page.js('return ' + HITS)
+    assert [hit.split()[0] for hit in hits] == ['order'] * 5 + ['orders'] + ['sku'] * 3 + ['location'], hits
+    ActionChains(page.driver).send_keys(*[Keys.ARROW_DOWN] * 7).perform()
+    chosen = page.until("document.getElementById(document.activeElement.getAttribute('aria-activedescendant'))?.innerText")
+    assert 'FIND-CUP' in chosen, chosen
+    ActionChains(page.driver).send_keys(Keys.ENTER).perform()
+    page.until("location.hash === '#/sku/FIND-CUP'")
+    look_for(page, 'FIND-HALL', Keys.ENTER)
+    page.says('Figures are of find-hall')
+    look_for(page, 'nothing is like this', Keys.ENTER)
+    page.says('Nothing is called so.')
+    ActionChains(page.driver).send_keys(Keys.ESCAPE, Keys.ESCAPE).perform()
+    assert focused(page) != 'search'
+    page.press('Receive goods')                         # a slash in a field is a slash
+    page.until("document.activeElement.closest('dialog')")
+    ActionChains(page.driver).send_keys('a/b').perform()
+    assert page.js('return document.activeElement.value') == 'a/b'
+    page.press('Cancel')
+    page.go('orders')
+    page.says('Find by')
+    page.fill('Find by', 'reference')
+    page.fill('What it is', 'web 4711')
+    page.press('Find')
+    page.until("document.querySelectorAll('main tbody tr').length === 1")
+    page.says('find-13')

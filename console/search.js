@@ -1,0 +1,212 @@
+/* search.js - the field at the top of each page: orders, skus and locations by what people have of them. Enter opens
+ * the first hit, so a scanned code opens its sku. */
+import {code, h, many, put, said, state} from './dom.js'
+import {get, query} from './api.js'
+import {locations} from './known.js'
+
+const HITS = 5,
+  WAIT_MS = 150
+const isId = text => /^[ -~]{1,64}$/.test(text) && !/^\.\.?$/.test(text)
+
+const toOrders = filter => '#/orders' + query(filter)
+const orderHit = o => ({
+  to: '#/order/' + encodeURIComponent(o.order_id),
+  kind: 'order',
+  what: [code(o.order_id), ' ', state(o.state)],
+  more: [o.customer, o.reference].filter(Boolean).join(' · '),
+})
+const skuHit = s => ({to: '#/sku/' + encodeURIComponent(s.sku), kind: 'sku', what: [code(s.sku)], more: s.name ?? ''})
+/* The orders of a customer or of a reference: a single one is opened itself. */
+const ordersHit = (kind, text, found) =>
+  found.items.length === 1
+    ? orderHit(found.items[0])
+    : {
+        to: toOrders({[kind]: text}),
+        kind,
+        what: [code(text)],
+        more: found.next_cursor ? `more than ${many(found.items.length, 'order')}` : many(found.items.length, 'order'),
+      }
+
+/* The hits for a text, the best first: what is called so, then what begins so or has it in it. */
+async function hitsFor(text, signal) {
+  const ask = async at => {
+    const result = await get(at, {signal})
+    return result.ok ? result.data : {items: [], failed: true}
+  }
+  const none = {items: []},
+    of = filter => ask('reservations' + query({...filter, limit: HITS}))
+  const [begins, customer, reference, skus, places] = await Promise.all([
+    isId(text) ? of({prefix: text}) : none,
+    isId(text) ? of({customer: text}) : none,
+    new TextEncoder().encode(text).length <= 500 ? of({reference: text}) : none,
+    ask('skus' + query({...([...text].length > 1 ? {q: text} : {prefix: text}), limit: HITS})),
+    locations(signal),
+  ])
+  const lower = text.toLowerCase(),
+    is = s => s.sku.toLowerCase() === lower || s.barcodes?.includes(text),
+    has = (places ?? []).filter(p => p.location.toLowerCase().includes(lower)),
+    placeHit = p => ({
+      to: '#/stock' + query({location: p.location}),
+      kind: 'location',
+      what: [code(p.location)],
+      more: p.kind,
+    })
+  const named = p => p.location.toLowerCase() === lower
+  const hits = [
+    ...begins.items.filter(o => o.order_id === text).map(orderHit),
+    ...skus.items.filter(is).map(skuHit),
+    ...has.filter(named).map(placeHit),
+    ...(customer.items.length ? [ordersHit('customer', text, customer)] : []),
+    ...(reference.items.length ? [ordersHit('reference', text, reference)] : []),
+    ...begins.items.filter(o => o.order_id !== text).map(orderHit),
+    ...(begins.next_cursor
+      ? [{to: toOrders({prefix: text}), kind: 'orders', what: ['all that begin so'], more: ''}]
+      : []),
+    ...skus.items.filter(s => !is(s)).map(skuHit),
+    ...(skus.next_cursor
+      ? [{to: '#/stock' + query({q: text}), kind: 'skus', what: ['all with this text'], more: ''}]
+      : []),
+    ...has
+      .filter(p => !named(p))
+      .slice(0, HITS)
+      .map(placeHit),
+  ]
+  const seen = new Set()
+  return {
+    hits: hits.filter(hit => !seen.has(hit.to) && seen.add(hit.to)),
+    failed: places == null || [begins, customer, reference, skus].some(r => r.failed),
+  }
+}
+
+/* The field and its list of hits. */
+export function search() {
+  let found = null /* {text, hits, failed} of the last answer */,
+    asked = null /* {text, answer, abort} of the search under way */,
+    chosen = -1,
+    later
+  const input = h('input', {
+    id: 'search',
+    type: 'search',
+    role: 'combobox',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    maxlength: 200,
+    placeholder: 'Find an order, a sku, a place',
+    title: 'The key / comes here. An order by its id, customer or reference; a sku by code, name or barcode.',
+    'aria-label': 'Find an order, a sku or a location',
+    'aria-expanded': 'false',
+    'aria-controls': 'hits',
+    'aria-autocomplete': 'list',
+  })
+  const list = h('ul', {id: 'hits', role: 'listbox', 'aria-label': 'Hits', hidden: true}),
+    told = h('p', {class: 'told', role: 'status', hidden: true})
+  const form = h('form', {class: 'search', role: 'search'}, input, list, told)
+
+  const close = () => {
+    list.hidden = told.hidden = true
+    input.setAttribute('aria-expanded', 'false')
+    input.removeAttribute('aria-activedescendant')
+    chosen = -1
+  }
+  const choose = i => {
+    chosen = i
+    ;[...list.children].forEach((e, n) => e.setAttribute('aria-selected', String(n === i)))
+    if (i < 0) input.removeAttribute('aria-activedescendant')
+    else input.setAttribute('aria-activedescendant', 'hit-' + i)
+    list.children[i]?.scrollIntoView({block: 'nearest'})
+  }
+  const open = hit => {
+    close()
+    input.value = ''
+    found = null
+    input.blur()
+    if (location.hash === hit.to) dispatchEvent(new Event('hashchange'))
+    else location.hash = hit.to
+  }
+  const show = () => {
+    list.replaceChildren(
+      ...found.hits.map((hit, i) =>
+        h(
+          'li',
+          {
+            id: 'hit-' + i,
+            role: 'option',
+            'aria-selected': 'false',
+            onmousedown: e => e.preventDefault(),
+            onclick: () => open(hit),
+          },
+          h('span', {class: 'muted'}, hit.kind),
+          h('span', null, hit.what),
+          h('span', {class: 'muted'}, said(hit.more)),
+        ),
+      ),
+    )
+    list.hidden = !found.hits.length
+    input.setAttribute('aria-expanded', String(found.hits.length > 0))
+    const words = found.failed ? 'Not all could be looked at.' : found.hits.length ? '' : 'Nothing is called so.'
+    put(told, words)
+    told.hidden = !words
+    choose(-1)
+  }
+  /* Asks once for each text. Resolves to whether the answer is of the text that stands there now. */
+  const look = async () => {
+    const text = input.value.trim()
+    if (!text) {
+      asked?.abort.abort()
+      asked = found = null
+      close()
+      return false
+    }
+    if (found?.text === text) return true
+    if (asked?.text !== text) {
+      asked?.abort.abort()
+      const abort = new AbortController()
+      asked = {text, abort, answer: hitsFor(text, abort.signal)}
+    }
+    let answer
+    try {
+      answer = await asked.answer
+    } catch (e) {
+      if (e.name === 'AbortError') return false
+      throw e
+    }
+    if (input.value.trim() !== text) return false
+    found = {text, ...answer}
+    asked = null
+    show()
+    return true
+  }
+  input.addEventListener('input', () => {
+    clearTimeout(later)
+    later = setTimeout(look, WAIT_MS)
+  })
+  input.addEventListener('focus', () => found && show())
+  input.addEventListener('blur', close)
+  input.addEventListener('keydown', event => {
+    const n = found?.hits.length ?? 0
+    if (event.key === 'Escape') {
+      if (list.hidden && told.hidden) input.blur()
+      else close()
+    } else if ((event.key === 'ArrowDown' || event.key === 'ArrowUp') && n && !list.hidden) {
+      choose((chosen + (event.key === 'ArrowDown' ? 1 : chosen < 0 ? n : n - 1)) % n)
+    } else return
+    event.preventDefault()
+  })
+  form.addEventListener('submit', async event => {
+    event.preventDefault()
+    clearTimeout(later)
+    if (await look()) {
+      const hit = found.hits[Math.max(chosen, 0)]
+      if (hit) open(hit)
+    }
+  })
+  addEventListener('keydown', event => {
+    const typing = event.target.closest?.('input, textarea, select, [contenteditable]')
+    if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || typing) return
+    if (document.querySelector('dialog[open]')) return
+    event.preventDefault()
+    input.focus()
+    input.select()
+  })
+  return form
+}
