@@ -75,15 +75,18 @@ static enum db_result attempts_save(struct deliverer *d, struct hook *h)
 	return result;
 }
 
-/* Writes how far the hook has come into its row, unless another deliverer has the row now. */
+/* Writes how far the hook has come into its row, unless another deliverer has the row now. The list of attempts of a
+ * webhook that goes off is written first: a client that reads `off` finds the attempt that was the reason. */
 static enum db_result hook_save(struct deliverer *d, struct hook *h, int64_t now_ms)
 {
 	int64_t               due_ms = now_ms, oldest_at = hook_oldest(h);
 	char                  id[EVENT_ID_SIZE];
 	const struct failing *failing = hook_failing(h, id, &due_ms);
 	struct text           ahead = {0};
-	enum db_result        result;
+	enum db_result        result = h->state == WEBHOOK_ACTIVE ? DB_OK : attempts_save(d, h);
 
+	if (result != DB_OK)
+		return result;
 	hook_ahead(h, &ahead);
 	result = db_ask(d->db, WEBHOOK_SAVE,
 	                &(struct fill){.webhook = h->webhook.webhook_id,
@@ -114,7 +117,7 @@ static enum db_result hook_save(struct deliverer *d, struct hook *h, int64_t now
 		return DB_OK;
 	log_event(LOG_WARN, "webhook_off", "webhook=%s reason=%s status=%d failures=%u why=%s", h->webhook.webhook_id,
 	          webhook_reason(h->state), h->last_status, failing ? failing->count : 0, h->last_error);
-	return attempts_save(d, h);
+	return DB_OK;
 }
 
 /* False if the row was claimed again since, or is a new webhook with the same id: the hook's knowledge is void then. */
