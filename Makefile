@@ -75,7 +75,7 @@ test: install-packages
 # check-programs installs what check-sanitized does.
 SANITIZED = B=build/asan CC=clang CFLAGS='-O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all $(FUZZER)'
 check-programs: check-sanitized
-	@$(MAKE) --no-print-directory $(B)/holdfast
+	@$(MAKE) --no-print-directory $(B)/holdfast $(B)/test
 
 check-sanitized: install-packages
 	@$(MAKE) --no-print-directory $(SANITIZED) build/asan/holdfast build/asan/test $(FUZZ:%=build/asan/fuzz/%)
@@ -104,10 +104,10 @@ check-beside:
 	tests/monitoring.py --holdfast build/holdfast
 	@$(MAKE) --no-print-directory walk
 	tests/bench/count.py --holdfast build/holdfast
-	HOLDFAST_BIN=build/tsan/holdfast build/asan/test --jobs 4 \
+	HOLDFAST_BIN=build/tsan/holdfast $(B)/test --jobs 4 \
 	  --filter '@(concurrency|replay|batch|reservation_state|restart|worker|exec|reap)/*'
 	rm -rf build/memcheck-migrated
-	HOLDFAST_BIN=tests/memcheck.sh build/asan/test --jobs 4 --filter '@(reservation|batch)/*'
+	HOLDFAST_BIN=tests/memcheck.sh $(B)/test --jobs 4 --filter '@(reservation|batch)/*'
 
 check-image:; tests/image.sh
 

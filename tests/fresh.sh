@@ -117,6 +117,10 @@ package() {
 tests() {    # USER COMMAND
 	within "$1" "$2" > "$home/test" 2>&1 && tail -n 1 "$home/test" || { cat "$home/test"; return 1; }
 }
+all_tests() {
+	tests root 'make test' || return
+	[ -z "${FRESH_BUILD-}" ] || { mkdir -p "$FRESH_BUILD" && cp -a "$root$(home_of root)/holdfast/build"/{gen,obj,holdfast,test} "$FRESH_BUILD"; }
+}
 
 [ "$(id -u)" = 0 ] || skip 'only root can make a root of its own'
 alone --root=/ true 2> "$home/log" || skip "namespaces are not permitted: $(tail -n 1 "$home/log")"
@@ -131,8 +135,7 @@ apt=(apt-get -q -o "Dir::State::Lists=$home/lists")
 check 'a minimal root' make_root
 [ $failed = 0 ] || count
 check 'root: make run, and the first calls' within root newcomer
-[ -z "${FRESH_BUILD-}" ] || { mkdir -p "$FRESH_BUILD" && cp -a "$root$(home_of root)/holdfast/build"/{gen,obj,holdfast} "$FRESH_BUILD"; }
-check 'root: make test' tests root 'make test'
+check 'root: make test' all_tests
 check 'the packages that the README names' packages
 check 'the Debian package' within root package
 check 'user: the checkout' checkout_for newcomer
