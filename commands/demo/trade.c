@@ -1,6 +1,5 @@
 /* trade.c - see trade.h. */
 #include "commands/demo/trade.h"
-#include "commands/demo/goods.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -56,6 +55,14 @@ static void carts_fill(struct trade *t)
 	text_fini(&id);
 }
 
+static void wanted_add(struct trade *t, int64_t number, const struct terms *terms)
+{
+	struct basket b = basket_fill(number, terms->way);
+
+	for (int i = 0; i < b.lines && !terms->qty && terms->way != BACKORDER; i++)
+		t->wanted[b.line[i].good] += b.line[i].qty;
+}
+
 static void customers_order(struct trade *t)
 {
 	struct shop *s = t->shop;
@@ -65,6 +72,7 @@ static void customers_order(struct trade *t)
 	for (int i = 0; i < orders; i++) {
 		struct terms terms = terms_of(s->orders);
 
+		wanted_add(t, s->orders, &terms);
 		shop_order(s, &terms);
 	}
 	shop_sell(s);
@@ -169,14 +177,22 @@ static void parcels_return(struct trade *t)
 
 /* ---- goods */
 
+enum { CRATE = 12 };
+
+/* Of five units that customers want four leave the shop. So many come in, once they fill a crate. */
 static void deliveries_come(struct trade *t)
 {
-	struct chance c = chance_for("delivery", t->moment);
+	bool any = false;
 
 	shop_movement(t->shop, "receipt", "restocked", t->moment, "restocked");
-	for (int i = 0; i < 80; i++)
-		shop_line(t->shop, good_any(&c), chance_below(&c, 16) ? MAIN : ANNEX, 8 + chance_below(&c, 7));
-	shop_move(t->shop);
+	for (int n = 0; n < GOODS; n++)
+		if (t->wanted[n] >= CRATE) {
+			shop_line(t->shop, n, MAIN, t->wanted[n] * 4 / 5);
+			t->wanted[n] = 0;
+			any = true;
+		}
+	if (any)
+		shop_move(t->shop);
 }
 
 static void stores_are_filled(struct trade *t)

@@ -2,6 +2,7 @@
 #ifndef TRADE_H
 #define TRADE_H
 
+#include "commands/demo/goods.h"
 #include "commands/demo/shop.h"
 
 enum { MOMENT_MS = 250, MOMENTS = 12, CARTS = 9 };
@@ -13,11 +14,12 @@ struct trade {
 	struct carts {
 		int64_t orders[CARTS]; /* their numbers */
 		int     count;
-	} carts[MOMENTS];  /* of the last moments */
-	int64_t task;      /* that a worker has; 0: none */
-	char    first[80]; /* the first order of the task */
-	int64_t shipped;   /* the number of an order that has left; 0 or less: none */
-	int64_t back;      /* .. and of one that came back */
+	} carts[MOMENTS];      /* of the last moments */
+	int64_t task;          /* that a worker has; 0: none */
+	char    first[80];     /* the first order of the task */
+	int64_t shipped;       /* the number of an order that has left; 0 or less: none */
+	int64_t back;          /* .. and of one that came back */
+	int     wanted[GOODS]; /* units that orders were for since the good was delivered last */
 };
 
 /* What happens within MOMENT_MS. If the service is away, the moment may be lost. */
