@@ -110,7 +110,8 @@ export function showOnce(title, why, text) {
 }
 
 let fields = 0
-/* A field with its label. {type, value, min, max, hint, list, required, options: [[value, text]]} */
+/* A field with its label. {type, value, min, max, hint, list, required, options: [[value, text]]}; rows: of a text of
+ * several lines. */
 export function field(label, {hint, options, list, ...attributes}) {
   const id = 'field-' + ++fields
   const input = options
@@ -119,7 +120,7 @@ export function field(label, {hint, options, list, ...attributes}) {
         {id, ...attributes},
         options.map(([value, text]) => h('option', {value, selected: value === attributes.value}, text)),
       )
-    : h('input', {
+    : h(attributes.rows ? 'textarea' : 'input', {
         id,
         autocomplete: 'off',
         spellcheck: 'false',
@@ -127,6 +128,7 @@ export function field(label, {hint, options, list, ...attributes}) {
         ...attributes,
         'aria-describedby': hint && id + '-hint',
       })
+  if (attributes.rows) input.value = attributes.value ?? ''
   const element = h(
     'div',
     {class: 'field'},
@@ -212,7 +214,7 @@ export function ask({title, body = [], fields: inputs = [], say, send, done, dan
     }
     const lock = on => {
       locked = on
-      for (const e of form.querySelectorAll('input, select, .rows button')) e.disabled = on
+      for (const e of form.querySelectorAll('input, select, textarea, .rows button')) e.disabled = on
     }
     form.addEventListener('input', refresh)
     form.addEventListener('refresh', refresh)
@@ -246,7 +248,7 @@ export function ask({title, body = [], fields: inputs = [], say, send, done, dan
     document.body.append(dialog)
     refresh()
     dialog.showModal()
-    const begin = inputs.map(i => i.querySelector('input, select')).find(Boolean) ?? close
+    const begin = inputs.map(i => i.querySelector('input, select, textarea')).find(Boolean) ?? close
     begin.focus()
     begin.select?.() /* typing replaces the offered value */
   })

@@ -27,6 +27,7 @@ export function link(to, text) {
 }
 export const toSku = sku => link('#/sku/' + encodeURIComponent(sku), code(sku))
 export const toOrder = id => link('#/order/' + encodeURIComponent(id), code(id))
+export const toPlace = place => link('#/location/' + encodeURIComponent(place), code(place))
 
 /* ---- numbers, times, states */
 

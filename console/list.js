@@ -6,10 +6,24 @@ import {unread} from './ask.js'
 export const ROWS = 100
 const WALKED = 20 /* most pages that it asks for by itself */
 
-/* at(cursor) -> the path of the call; empty: the text for an empty list; keep(item) -> whether an item is shown. */
+/* at(cursor) -> the path of the call; empty: the text for an empty list; keep(item) -> whether an item is shown;
+ * complete(items): adds to the items of a page what other calls know. */
 export class List {
-  constructor(page, {table, at, empty, every_s = 5, what = 'row', keep = () => true}) {
-    Object.assign(this, {page, table, at, empty, keep, what, items: [], cursor: null, pages: 0, busy: false, round: 0})
+  constructor(page, {table, at, empty, every_s = 5, what = 'row', keep = () => true, complete}) {
+    Object.assign(this, {
+      page,
+      table,
+      at,
+      empty,
+      keep,
+      complete,
+      what,
+      items: [],
+      cursor: null,
+      pages: 0,
+      busy: false,
+      round: 0,
+    })
     this.more = h('div', {class: 'more', 'aria-live': 'polite'})
     this.none = h('p', {class: 'none'}, 'Looking …')
     this.wrong = h('div')
@@ -52,7 +66,10 @@ export class List {
           return result
         }
         put(this.wrong)
-        items = items.concat(result.data.items.filter(this.keep))
+        const came = result.data.items.filter(this.keep)
+        await this.complete?.(came)
+        if (round !== this.round) return null
+        items = items.concat(came)
         cursor = result.data.next_cursor
         this.items = items
         this.cursor = cursor

@@ -9,6 +9,7 @@ const PAGES = [
   {name: 'now', title: 'Now', module: './now.js'},
   {name: 'stock', title: 'Stock', module: './stock.js'},
   {name: 'sku', of: 'stock', title: 'Stock', module: './sku.js'},
+  {name: 'locations', also: ['location'], title: 'Locations', module: './places.js'},
   {name: 'orders', also: ['order'], title: 'Orders', module: './orders.js'},
   {name: 'jobs', title: 'Jobs', module: './jobs.js'},
   {name: 'events', also: ['webhook'], title: 'Events', module: './events.js'},

@@ -46,7 +46,7 @@ async function hitsFor(text, signal) {
     is = s => s.sku.toLowerCase() === lower || s.barcodes?.includes(text),
     has = (places ?? []).filter(p => p.location.toLowerCase().includes(lower)),
     placeHit = p => ({
-      to: '#/stock' + query({location: p.location}),
+      to: '#/location/' + encodeURIComponent(p.location),
       kind: 'location',
       what: [code(p.location)],
       more: p.kind,

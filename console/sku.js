@@ -1,59 +1,29 @@
 /* sku.js - one sku: its locations, movements, holders and waiting orders. */
-import {Table, button, code, facts, h, many, number, put, said, signed, state, time, toOrder, units} from './dom.js'
-import {call, mayChangeStock, path, query} from './api.js'
-import {announce, ask, asking, field, unread} from './ask.js'
+import {
+  Table,
+  button,
+  code,
+  facts,
+  h,
+  many,
+  number,
+  put,
+  said,
+  signed,
+  state,
+  time,
+  toOrder,
+  toPlace,
+  units,
+} from './dom.js'
+import {mayChangeStock, path, query} from './api.js'
+import {announce, asking, unread} from './ask.js'
 import {List} from './list.js'
 import {adjust, arrive, count, receive, transfer} from './moving.js'
+import {details, limit, start, stop, threshold} from './settings.js'
 import {Plot} from './plots.js'
 
 const MOVEMENTS = 1000
-
-function threshold(of, sku, stock) {
-  const where = field('Location', {
-      options: [
-        ['', 'all together'],
-        ...stock.locations.filter(p => p.kind === 'stock').map(p => [p.location, p.location]),
-      ],
-    }),
-    what = field('Threshold', {
-      options: [
-        ['low', 'tell when it is low'],
-        ['', 'none any more'],
-      ],
-    }),
-    low = field('Low at', {inputmode: 'numeric', hint: 'At or below this many available units.'})
-  return ask({
-    title: ['Threshold of ', code(sku)],
-    fields: [where.element, what.element, low.element],
-    say: () =>
-      what.value === ''
-        ? {what: 'Nothing tells any more that it is low there.', act: 'Remove the threshold'}
-        : !(low.int >= 0)
-          ? {missing: 'A whole number of units.'}
-          : {
-              what: [
-                'It is low when ',
-                h('b', null, units(low.int)),
-                ' or fewer are available, ',
-                where.value ? ['at ', code(where.value)] : 'all together',
-                '.',
-              ],
-              act: `Low at ${units(low.int)}`,
-            },
-    send: () =>
-      call('PUT', path`skus/${sku}/threshold`, {
-        low: what.value === '' ? null : low.int,
-        ...(where.value && {location: where.value}),
-      }),
-    done: ({data}) => [
-      code(sku),
-      data.low == null ? ' has no threshold there any more.' : ` is low at ${units(data.low)}.`,
-    ],
-  }).then(result => {
-    of.again()
-    return result
-  })
-}
 
 const lowAt = (t, i) => [i > 0 && ', ', number(t.low), t.location ? [' at ', code(t.location)] : ' all together']
 
@@ -135,7 +105,7 @@ const WAITS = [
 /* A column of places of some kinds; it is empty at the others. */
 const only = (head, kind, of) => ({head, number: true, cell: p => (p.kind === kind ? number(of(p)) : '')})
 const PLACES = [
-  {head: 'location', cell: p => code(p.location)},
+  {head: 'location', cell: p => toPlace(p.location)},
   {head: 'kind', cell: p => [state(p.kind), p.for_sale === false && [', ', state('not for sale')]]},
   only('available', 'stock', p => p.available),
   only('reserved', 'stock', p => p.reserved),
@@ -192,7 +162,9 @@ export function show(page) {
     {room} = page
   page.title(code(sku))
   const acts = h('div', {class: 'buttons', hidden: true}),
+    sets = h('div', {class: 'buttons'}),
     figures = h('div'),
+    settings = h('div'),
     wrong = h('div')
   const table = new Table(`${sku} by location`, PLACES, p => p.location),
     moved = movementsOf(page, sku)
@@ -200,6 +172,7 @@ export function show(page) {
     'div',
     null,
     h('section', null, h('p', {class: 'muted'}, 'Figures are of all places.'), figures, table.element),
+    h('section', null, h('h2', null, 'Settings'), settings, sets),
     h('section', null, moved.element),
   )
   let stock = null
@@ -214,15 +187,25 @@ export function show(page) {
   const comes = (of, sku, stock) =>
     stock.incoming ? arrive(of, sku, stock) : announce('No unit of ', code(sku), ' is to come any more.')
   const arrived = offer('Arrival', comes, {hidden: true})
-  if (mayChangeStock())
+  const stops = offer('Stop the sale', stop, {hidden: true}),
+    starts = offer('Sell again', start, {hidden: true})
+  if (mayChangeStock()) {
     acts.append(
       button('Receive', () => receive(of, sku)),
       offer('Count', count),
       offer('Transfer', transfer),
       offer('Adjust', adjust),
       arrived,
-      offer('Threshold', threshold),
     )
+    sets.append(
+      offer('Name and barcodes', details),
+      offer('Limit', limit),
+      offer('Threshold', threshold),
+      h('span', {class: 'push'}),
+      starts,
+      stops,
+    )
+  }
   room.append(h('p', null, h('a', {href: '#/stock'}, 'All stock')), acts, wrong, known)
   const shown = now => {
     stock = now
@@ -243,15 +226,24 @@ export function show(page) {
               `${number(stock.incoming.available)} free, ${number(stock.incoming.reserved)} promised to orders` +
                 (stock.incoming.stopped ? `, ${number(stock.incoming.stopped)} not for sale` : ''),
           ],
-          ['For each customer', stock.per_customer && `at most ${units(stock.per_customer)}`],
-          ['Name', stock.name && said(stock.name)],
-          ['Barcodes', stock.barcodes && stock.barcodes.map((b, i) => [i > 0 && ', ', code(b)])],
-          ['Low at', stock.thresholds && stock.thresholds.map(lowAt)],
         ],
         'facts across',
       ),
     )
     table.show(stock.locations)
+    const stopped = stock.for_sale === false
+    stops.hidden = stopped
+    starts.hidden = !stopped
+    put(
+      settings,
+      facts([
+        ['Name', stock.name ? said(stock.name) : 'none'],
+        ['Barcodes', stock.barcodes ? stock.barcodes.map((b, i) => [i > 0 && ', ', code(b)]) : 'none'],
+        ['For each customer', stock.per_customer ? `at most ${units(stock.per_customer)}` : 'no limit'],
+        ['Low at', stock.thresholds ? stock.thresholds.map(lowAt) : 'no threshold'],
+        ['For sale', stopped ? [state('not for sale'), stock.reason && [': ', said(stock.reason)]] : 'yes'],
+      ]),
+    )
   }
   const poll = page.poll(async () => {
     const result = await read()

@@ -1,10 +1,11 @@
 /* stock.js - the list of skus. Its figures are of all places, or of the one place that is chosen. */
-import {Table, button, code, h, number, put, said, state, toSku} from './dom.js'
-import {mayChangeStock, query} from './api.js'
+import {Table, button, code, h, number, put, said, state, toPlace, toSku} from './dom.js'
+import {call, mayChangeStock, query} from './api.js'
 import {field} from './ask.js'
 import {List} from './list.js'
 import {locations} from './known.js'
 import {receive} from './moving.js'
+import {newSku} from './settings.js'
 
 /* The figures of an item: of the place by which the list is filtered, or of all. */
 const there = s => s.locations?.[0] ?? s
@@ -56,6 +57,40 @@ const WHAT = {
   incoming: 'promised there, and not in the house',
 }
 
+/* The list of what lies at one place, with the thresholds there. does.threshold(sku, stock): changes one. */
+export function stockAt(page, {location, kind}, does) {
+  const low = s => s.thresholds?.find(t => t.location === location)?.low
+  const isLow = s => !isStopped(s) && there(s).available > 0 && there(s).available <= low(s)
+  const columns = [
+    ...OF_PLACE[kind].filter(c => c !== MARKS),
+    kind === 'stock' && {...MARKS, cell: s => [marks(s), isLow(s) && state('low')]},
+    kind === 'stock' && {head: 'low at', number: true, cell: s => (low(s) == null ? '' : number(low(s)))},
+    kind === 'stock' &&
+      mayChangeStock() && {
+        head: '',
+        act: true,
+        cell: s => button('Threshold', () => does.threshold(s.sku, s), {'aria-label': `Threshold of ${s.sku}`}),
+      },
+  ].filter(Boolean)
+  return new List(page, {
+    table: new Table(`Stock at ${location}, by sku`, columns, s => s.sku),
+    what: 'sku',
+    every_s: 15,
+    at: cursor => 'skus' + query({location, limit: 100, cursor}),
+    empty: 'Nothing ever lay there.',
+    complete: async items => {
+      if (kind !== 'stock' || !items.length) return
+      const result = await call(
+        'POST',
+        'stock',
+        {skus: items.map(s => s.sku), locations: [location]},
+        {signal: page.signal},
+      )
+      if (result.ok) result.data.items.forEach((s, i) => (items[i].thresholds = s.thresholds))
+    },
+  })
+}
+
 export async function show(page) {
   const {room, query: asked} = page
   const known = locations(page.signal)
@@ -79,9 +114,10 @@ export async function show(page) {
       text.element,
       which.element,
       where.element,
+      mayChangeStock() && button('New sku', newSku, {class: 'push'}),
       mayChangeStock() &&
         button('Receive goods', () => receive({signal: page.signal, again: () => page.again()}), {
-          class: 'primary push',
+          class: 'primary',
         }),
     )
   const kind = () => kinds.get(filter.location) ?? 'stock'
@@ -93,7 +129,7 @@ export async function show(page) {
     put(
       of,
       filter.location
-        ? ['Figures are of ', code(filter.location), ': units ', WHAT[kind()], '.']
+        ? ['Figures are of ', toPlace(filter.location), ': units ', WHAT[kind()], '.']
         : 'Figures are of all places.',
     )
     const all = !filter.text && !filter.low && !filter.location

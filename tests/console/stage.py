@@ -159,6 +159,8 @@ class Page:
             return
         field.clear()
         field.send_keys(text)
+        if not text:    # clearing alone tells no listener
+            self.js("arguments[0].dispatchEvent(new Event('input', {bubbles: true}))", field)
 
     def width(self, width):
         self.command('Emulation.setDeviceMetricsOverride', width=width, height=900, deviceScaleFactor=1, mobile=width < 600)
