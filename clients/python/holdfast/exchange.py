@@ -12,7 +12,7 @@ import ssl
 import time
 import urllib.parse
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Coroutine, List, Optional, Protocol, Tuple, TypeVar
 
 from .errors import BAD_ANSWER, NO_ANSWER, Again, HoldfastError
@@ -63,7 +63,7 @@ class Server:
     port: int
     tls: Optional[ssl.SSLContext]
     prefix: str                             # of the path, behind a proxy
-    headers: List[Tuple[str, str]]          # of each request
+    headers: List[Tuple[str, str]] = field(repr=False)      # of each request; the key is one of them
     deadline_s: float
     try_s: float
 
@@ -126,8 +126,9 @@ async def exchange(driver: Driver, pool: Pool, server: Server, call: Call[T], de
     ends = time.monotonic() + (server.deadline_s if deadline_s is None else deadline_s)
     tries = Tries(call, request_id, ends)
     while True:
-        by = min(ends, time.monotonic() + server.try_s + call.wait_s)
         try:
+            await _enter(driver, ends)
+            by = min(ends, time.monotonic() + server.try_s + call.wait_s)
             answer = await _try(driver, pool, request, request_id, by, fresh=call.once or tries.repeats)
             result: T = read(answer)
             return result
@@ -139,14 +140,13 @@ async def exchange(driver: Driver, pool: Pool, server: Server, call: Call[T], de
 
 
 async def _try(driver: Driver, pool: Pool, request: bytes, request_id: str, by: float, fresh: bool) -> Answer:
-    """One try: on a kept connection, unless it has to be a fresh one."""
+    """One try: on a kept connection, or on a fresh one, for which a kept one is closed: there are never more than the
+    driver allows."""
     try:
-        await driver.enter(by)
-    except OSError as error:
-        raise Again(HoldfastError(NO_ANSWER, 'all connections are in use'), maybe_done=False) from error
-    try:
-        wire = None if fresh else pool.take()
-        if wire is None:
+        wire = pool.take()
+        if wire is not None and fresh:
+            wire.close()
+        if wire is None or fresh:
             wire = await _connect(driver, pool, by)
         try:
             answer = await _ask(wire, request, by)
@@ -166,11 +166,18 @@ async def _try(driver: Driver, pool: Pool, request: bytes, request_id: str, by: 
         driver.leave()
 
 
+async def _enter(driver: Driver, ends: float) -> None:
+    try:
+        await driver.enter(ends)
+    except OSError as error:
+        raise Again(HoldfastError(NO_ANSWER, str(error)), maybe_done=False) from error
+
+
 async def _connect(driver: Driver, pool: Pool, by: float) -> Wire:
     try:
         wire = await driver.connect(by)
     except OSError as error:
-        failed = HoldfastError(NO_ANSWER, f'no connection: {error or type(error).__name__}')
+        failed = HoldfastError(NO_ANSWER, f'no connection: {str(error) or type(error).__name__}')
         if _is_final(error, pool.met):
             raise failed from error
         raise Again(failed, maybe_done=False) from error

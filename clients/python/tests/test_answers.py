@@ -10,7 +10,8 @@ import unittest
 import kit
 from kit import Scripted, answer, reset, with_each
 
-from holdfast import HoldfastError, rules
+from holdfast import HoldfastError, aio, rules
+from holdfast.exchange import server_of
 
 ORDER = {'order_id': 'R1', 'lines': [{'sku': 'MUG', 'qty': 1}]}
 HELD = answer(201, b'{"order_id":"R1","state":"held"}')
@@ -308,6 +309,51 @@ class Answers(unittest.TestCase):
 
         self.each([answer(200), lambda client, _: client.close(), HELD], check)
 
+    def test_calls_on_fresh_connections_leave_no_more_than_one(self):
+        """A worker claims for days."""
+        def check(client, server):
+            for _ in range(30):
+                client.call('claim', CLAIM)
+                client.call('stats')
+            self.assertEqual(len(server.requests), 60)
+            time.sleep(0.1)
+            self.assertLessEqual(server.open, 2)
+
+        class Counting(Scripted):
+            open = 0
+
+            def serve_quietly(self, client, number):
+                with self.lock:
+                    self.open += 1
+                super().serve_quietly(client, number)
+                with self.lock:
+                    self.open -= 1
+
+        with_each(self, lambda: Counting(answer(200)), check)
+
+    def test_a_second_try_takes_no_kept_connection(self):
+        """Where one of them was dead, all may be."""
+        class Stale(Scripted):
+            """Answers the first request of a connection, and closes it at the second one."""
+            def serve(self, client, number):
+                kit.read_request(client)
+                both.wait()
+                client.sendall(HELD)
+                request = kit.read_request(client)
+                self.requests += [request] if request else []
+
+        both = threading.Barrier(2, timeout=20)
+        with Stale() as server, kit.Holdfast(server.url) as client:
+            calls = [threading.Thread(target=client.stats) for _ in range(2)]
+            for call in calls:
+                call.start()
+            for call in calls:
+                call.join()
+            both.reset()
+            threading.Thread(target=both.wait).start()
+            self.assertEqual(client.reserve(ORDER)['state'], 'held')
+            self.assertEqual(len(server.requests), 1)
+
     def test_what_came_while_idle_is_no_answer(self):
         """A proxy says 408 before it closes an idle connection."""
         def check(client, server):
@@ -444,6 +490,7 @@ class Answers(unittest.TestCase):
                 thread.join()
             self.assertEqual(len(server.requests), 12)
             self.assertLessEqual(len(server.connections), 3)
+            self.assertNotIn('secret', repr(kit.Holdfast(server.url, key='secret')._server))
             with self.assertRaises(RuntimeError):
                 client.close()
                 client.stats()
@@ -496,6 +543,19 @@ class Asyncio(unittest.IsolatedAsyncioTestCase):
                 self.assertEqual([type(one).__name__ for one in done], ['dict'] + ['CancelledError'] * 3 + ['dict'] * 2)
                 for _ in range(3):              # the connection is not lost
                     await client.stats(deadline_s=5)
+
+    async def test_cancelled_when_its_turn_has_come(self):
+        asyncio = kit.asyncio
+        driver = aio._Driver(server_of('http://a', None, 1, 1, None), 1, asyncio.get_running_loop())
+        by = time.monotonic() + 60
+        await driver.enter(by)
+        task = asyncio.ensure_future(driver.enter(by))
+        await asyncio.sleep(0)
+        driver.leave()              # its turn
+        task.cancel()
+        with self.assertRaises(asyncio.CancelledError):
+            await task
+        await asyncio.wait_for(driver.enter(by), 5)
 
     async def test_cancelled_at_any_moment(self):
         """A few hundred calls, each cancelled at another time; then the client works as ever."""
