@@ -27,7 +27,8 @@ import patience                                                     # noqa: E402
 from holdfast import AsyncHoldfast, Holdfast                        # noqa: E402
 
 signal.signal(signal.SIGTERM, signal.default_int_handler)      # so that services end with a test that is stopped
-PROGRAM = os.environ.get('HOLDFAST_BIN') or str(PROJECT / 'build' / 'holdfast')
+# The program takes no HOLDFAST_ of its environment that is not an option.
+PROGRAM = os.environ.pop('HOLDFAST_BIN', None) or str(PROJECT / 'build' / 'holdfast')
 READY_S = 6 * patience.PATIENCE_S
 PORTS = 12000, 20000        # not those of other tests, nor those that the system gives away
 RST_ON_CLOSE = struct.pack('ii', 1, 0)
