@@ -1,6 +1,7 @@
 """What each client makes of answers, good and bad ones, of a server that says what the test wants."""
 import email.utils
 import json
+import signal
 import socket
 import subprocess
 import threading
@@ -480,6 +481,40 @@ class Answers(unittest.TestCase):
 
         with_each(self, Secure, trusted, tls=ssl.create_default_context(cafile=f'{folder}/cert'))
         with_each(self, Secure, not_trusted)
+
+    def test_a_port_that_never_says_a_word_of_tls(self):
+        class Silent(Scripted):
+            def __init__(self):
+                super().__init__(HELD)
+                self.url = f'https://127.0.0.1:{self.port}'
+
+            def serve(self, client, number):
+                time.sleep(30)
+
+        def check(client, server):
+            began = time.monotonic()
+            error = self.refused(client, 'claim', CLAIM, deadline_s=1)
+            self.assertEqual((error.code, error.maybe_done), ('no_answer', False))
+            self.assertLess(time.monotonic() - began, 3)
+
+        with_each(self, Silent, check, try_s=0.6)
+
+    def test_a_call_that_a_signal_has_ended_leaves_no_connection_behind(self):
+        """As Ctrl-C does, or the limit of time of a worker: its answer would be taken for that of the next call."""
+        class Enough(Exception):
+            pass
+
+        def enough(*_):
+            raise Enough
+
+        before = signal.signal(signal.SIGALRM, enough)
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        first = slowly(b'', answer(200, b'{"whose":"the first"}'), pause_s=0.5)
+        with Scripted(first, answer(200, b'{"whose":"the second"}')) as server, kit.Holdfast(server.url) as client:
+            signal.setitimer(signal.ITIMER_REAL, 0.2)
+            with self.assertRaises(Enough):
+                client.stats()
+            self.assertEqual(client.stats(), {'whose': 'the second'})
 
     def test_not_more_connections_than_allowed(self):
         with Scripted(slowly(answer(200), pause_s=0.05)) as server, kit.Holdfast(server.url, connections=3) as client:
