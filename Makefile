@@ -13,7 +13,7 @@ check-sanitized fault: PACKAGES += nginx-light haproxy caddy
 count: PACKAGES += valgrind
 count walk: PACKAGES += python3
 bench: PACKAGES += redis-server
-clients: PACKAGES += python3-yaml mypy python3-pip python3-setuptools python3-wheel
+clients: PACKAGES += python3-yaml openssl mypy python3-pip python3-setuptools python3-wheel
 
 B       ?= build
 AWK     ?= awk

@@ -10,6 +10,7 @@ import random
 import shutil
 import signal
 import socket
+import ssl
 import struct
 import subprocess
 import sys
@@ -52,13 +53,13 @@ def wait_until(true, what):
 class Service:
     """`holdfast serve` on a private MariaDB in a scratch folder, at the same address after each start."""
 
-    def __init__(self, *options):
+    def __init__(self, *options, tls=None):
         if not os.access(PROGRAM, os.X_OK):
             raise unittest.SkipTest(f'{PROGRAM} is not built')
         self.folder = tempfile.mkdtemp(prefix='holdfast-python-')
         self.address = f'127.0.0.1:{free_port()}'
-        self.url = f'http://{self.address}'
-        self.options, self.process = options, None
+        self.url = f'{"https" if tls else "http"}://{self.address}'
+        self.options, self.tls, self.process = options, tls, None
         atexit.register(self.end)
         self.start()
 
@@ -72,7 +73,8 @@ class Service:
     def ready(self):
         if self.process.poll() is not None:
             raise AssertionError(pathlib.Path(self.folder, 'log').read_text(encoding='utf-8')[-2000:])
-        with contextlib.suppress(OSError), urllib.request.urlopen(f'{self.url}/readyz', timeout=2) as answer:
+        ready = f'{self.url}/readyz'
+        with contextlib.suppress(OSError), urllib.request.urlopen(ready, timeout=2, context=self.tls) as answer:
             return answer.status == 200
         return False
 
@@ -164,6 +166,14 @@ class Listener:
 
     def __exit__(self, *_):
         self.close()
+
+
+def certificate(folder, name):
+    """Makes files cert and key in the folder; returns a context that trusts them."""
+    subprocess.run(['openssl', 'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes',
+                    '-days', '1', '-keyout', f'{folder}/key', '-out', f'{folder}/cert', '-subj', '/CN=test',
+                    '-addext', f'subjectAltName={name}'], check=True, capture_output=True)
+    return ssl.create_default_context(cafile=f'{folder}/cert')
 
 
 class Scripted(Listener):

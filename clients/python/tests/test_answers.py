@@ -3,7 +3,7 @@ import email.utils
 import json
 import signal
 import socket
-import subprocess
+import ssl
 import threading
 import time
 import unittest
@@ -452,10 +452,7 @@ class Answers(unittest.TestCase):
     def test_tls(self):
         folder = kit.tempfile.mkdtemp()
         self.addCleanup(kit.shutil.rmtree, folder)
-        subprocess.run(['openssl', 'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes',
-                        '-keyout', f'{folder}/key', '-out', f'{folder}/cert', '-days', '1', '-subj', '/CN=localhost',
-                        '-addext', 'subjectAltName=DNS:localhost'], check=True, capture_output=True)
-        import ssl
+        trust = kit.certificate(folder, 'DNS:localhost')
         own = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         own.load_cert_chain(f'{folder}/cert', f'{folder}/key')
 
@@ -479,7 +476,7 @@ class Answers(unittest.TestCase):
             self.assertEqual((error.code, error.tries, error.maybe_done), ('no_answer', 1, False))
             self.assertIn('certificate', error.detail)
 
-        with_each(self, Secure, trusted, tls=ssl.create_default_context(cafile=f'{folder}/cert'))
+        with_each(self, Secure, trusted, tls=trust)
         with_each(self, Secure, not_trusted)
 
     def test_a_port_that_never_says_a_word_of_tls(self):

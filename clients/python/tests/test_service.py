@@ -148,5 +148,35 @@ class Real(unittest.TestCase):
             client.delete_webhook('w')
 
 
+class Secure(unittest.TestCase):
+    def test_keys_and_tls(self):
+        folder = tempfile.mkdtemp()
+        self.addCleanup(kit.shutil.rmtree, folder)
+        trust = kit.certificate(folder, 'IP:127.0.0.1')
+        keys = {}
+        for role in ('admin', 'read'):
+            made = subprocess.run([kit.PROGRAM, 'key', 'new', f'{role}-1', role, '--keys', f'{folder}/keys'],
+                                  check=True, text=True, stdout=subprocess.PIPE)
+            keys[role] = made.stdout.split()[-1]
+        service = kit.Service('--keys', f'{folder}/keys', '--tls-cert', f'{folder}/cert', '--tls-key', f'{folder}/key',
+                              tls=trust)
+        self.addCleanup(service.end)
+        big = {'movement_id': 'M', 'kind': 'receipt', 'lines': [{'sku': f'S{i}' * 20, 'qty': 1} for i in range(1000)]}
+        for key, code in (('nonsense', 'unauthorized'), (None, 'unauthorized'), (keys['read'], 'forbidden')):
+            def is_refused(client, _):
+                with self.assertRaises(HoldfastError) as caught:
+                    client.call('move', big)
+                self.assertEqual((caught.exception.code, caught.exception.tries), (code, 1))
+
+            with_each(self, lambda: contextlib.nullcontext(service), is_refused, key=key, tls=trust)
+
+        def works(client, _):
+            self.assertEqual(client.call('key')['name'], 'admin-1')
+            self.assertEqual(len(client.call('move', big)['lines']), 1000)
+            self.assertEqual(len(client.items('skus', {'limit': 100})), 1000)
+
+        with_each(self, lambda: contextlib.nullcontext(service), works, key=keys['admin'], tls=trust)
+
+
 if __name__ == '__main__':
     unittest.main()
