@@ -13,12 +13,12 @@ check-sanitized fault: PACKAGES += nginx-light haproxy caddy
 count: PACKAGES += valgrind
 count walk: PACKAGES += python3
 bench: PACKAGES += redis-server
-clients: PACKAGES += python3-yaml openssl mypy python3-pip python3-setuptools python3-wheel
+check-sanitized clients: PACKAGES += python3-yaml openssl mypy python3-pip python3-setuptools python3-wheel
 
 B       ?= build
 AWK     ?= awk
 PREFIX  ?= /usr/local
-TEST_JOBS ?= 12
+TEST_JOBS ?= 10
 CFLAGS  ?= -O2 -g
 override CFLAGS += -ffile-prefix-map=$(CURDIR)=. -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -I. -I$(B)/gen -isystem /usr/include/mariadb -MMD -MP
 # Hardening, as far as the compiler takes it; FORTIFY wants an optimizer, and a sanitizer has checks of its own.
@@ -103,6 +103,7 @@ check-beside:
 	tests/contract/contract.py --holdfast build/asan/holdfast
 	+tests/release.sh
 	tests/monitoring.py --holdfast build/holdfast
+	CLIENT_S=300 HOLDFAST_BIN=$(abspath $(B))/holdfast tests/clients.sh
 	@$(MAKE) --no-print-directory walk
 	tests/bench/count.py --holdfast build/holdfast
 	HOLDFAST_BIN=build/tsan/holdfast $(B)/test --jobs 4 \
