@@ -41,8 +41,9 @@ class Holdfast(Calls):
         if self._pool.closed:
             raise RuntimeError('the client is closed')
         if self._pool.process != os.getpid():
-            self._pool.close()
+            parents = self._pool
             self._renew()
+            parents.close()
         return finished(exchange(self._driver, self._pool, self._server, call, deadline_s))
 
     def _list(self, call: Callable[[Any], Call[Any]], query: Any, deadline_s: Optional[float]) -> Listing[Any, Any]:

@@ -12,7 +12,7 @@ class HoldfastError(Exception):
     """A refusal, or a call without an answer. Act on `code`: docs/reference.md has all of the service.
 
     The client has three codes of its own. `no_answer`: no try had a whole answer. `bad_answer`: the answer is not
-    Holdfast's, such as a redirect or a page of a proxy. `bad_signature`: a delivery of a webhook is not to be trusted.
+    Holdfast's, but a redirect or a page of a proxy. `bad_signature`: a delivery of a webhook is not to be trusted.
     """
 
     def __init__(self, code: str, detail: str = '', *, status: int = 0,

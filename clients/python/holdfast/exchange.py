@@ -154,7 +154,7 @@ async def _try(driver: Driver, pool: Pool, request: bytes, request_id: str, by: 
             if wire.echoes and not echoed:
                 raise Again(HoldfastError(NO_ANSWER, 'the answer to another request came'), maybe_done=True)
             wire.echoes = echoed
-        except BaseException:                   # also of a task that was cancelled: what comes now belongs to nobody
+        except BaseException:                   # also of a task that was cancelled: what comes now is not read
             wire.close()
             raise
         if answer.keeps:
@@ -186,7 +186,7 @@ async def _connect(driver: Driver, pool: Pool, by: float) -> Wire:
 
 
 def _is_final(error: OSError, met: bool) -> bool:
-    """A certificate that is not trusted, no TLS over there, or a name that nobody knows, and it never worked."""
+    """A certificate is not trusted, the port has no TLS, or the name is unknown and never was known before."""
     if isinstance(error, ssl.SSLError):
         return not isinstance(error, (ssl.SSLEOFError, ssl.SSLZeroReturnError))
     return isinstance(error, socket.gaierror) and error.errno != socket.EAI_AGAIN and not met

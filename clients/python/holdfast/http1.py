@@ -33,7 +33,7 @@ class Answer:
 
 
 def request_bytes(method: str, target: str, headers: List[Tuple[str, str]], body: Optional[bytes]) -> bytes:
-    """A request whose body, if there is one, is JSON."""
+    """A request. A body is JSON."""
     if body is not None:
         headers = [*headers, ('Content-Type', 'application/json')]
     if body is not None or method in ('POST', 'PUT'):

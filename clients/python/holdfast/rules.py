@@ -115,7 +115,7 @@ def read(answer: Answer) -> Any:
             raise error
         raise Again(error, maybe_done=True)         # it may have been cut off
     code = body.get('code') if isinstance(body, dict) else None
-    if not isinstance(code, str) or not isinstance(body, dict):
+    if not isinstance(code, str) or not isinstance(body, dict) or answer.status in (500, 502, 504):
         raise _by_a_stranger(answer)
     error = HoldfastError(code, str(body.get('detail', '')), status=answer.status, problem=body)
     error.request_id = answer.headers.get('x-request-id')

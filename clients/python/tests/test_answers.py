@@ -147,7 +147,7 @@ class Answers(unittest.TestCase):
                   lambda client, server: self.assertEqual(client.call('reserve', ORDER)['state'], 'held'))
 
     def test_a_gateway_that_lost_the_answer(self):
-        self.each([answer(502, b'<p>', kind='text/html'), answer(504, b'', kind='text/plain'), HELD],
+        self.each([answer(502, b'<p>', kind='text/html'), answer(504, b'{"code":"TIMEOUT"}'), HELD],
                   lambda client, server: self.assertEqual(client.call('reserve', ORDER)['state'], 'held'))
 
     def test_nothing_else_is_sent_again(self):
@@ -170,7 +170,7 @@ class Answers(unittest.TestCase):
         self.each([answer(307, b'', 'Location: http://127.0.0.1:1/elsewhere')], check)
 
     def test_lost_answers(self):
-        """Reset, closed, cut off in the head, in the body, in a chunk, or at an end that nobody announced."""
+        """Reset, closed, cut off in the head, in the body, in a chunk, or where the end was not announced."""
         for lost in (reset, lambda client, _: client.close(), then_close(b'HTTP/1.1 20'), then_close(HELD[:-3]),
                      then_close(b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"a"'),
                      then_close(b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{"a":')):
@@ -506,12 +506,12 @@ class Answers(unittest.TestCase):
 
         before = signal.signal(signal.SIGALRM, enough)
         self.addCleanup(signal.signal, signal.SIGALRM, before)
-        first = slowly(b'', answer(200, b'{"whose":"the first"}'), pause_s=0.5)
-        with Scripted(first, answer(200, b'{"whose":"the second"}')) as server, kit.Holdfast(server.url) as client:
+        first = slowly(b'', answer(200, b'{"call":"the first"}'), pause_s=0.5)
+        with Scripted(first, answer(200, b'{"call":"the second"}')) as server, kit.Holdfast(server.url) as client:
             signal.setitimer(signal.ITIMER_REAL, 0.2)
             with self.assertRaises(Enough):
                 client.stats()
-            self.assertEqual(client.stats(), {'whose': 'the second'})
+            self.assertEqual(client.stats(), {'call': 'the second'})
 
     def test_not_more_connections_than_allowed(self):
         with Scripted(slowly(answer(200), pause_s=0.05)) as server, kit.Holdfast(server.url, connections=3) as client:
@@ -550,9 +550,9 @@ class Asyncio(unittest.IsolatedAsyncioTestCase):
 
         def late(client, _):
             time.sleep(0.3)
-            client.sendall(answer(200, b'{"whose":"the first"}'))
+            client.sendall(answer(200, b'{"call":"the first"}'))
 
-        with Scripted(late, answer(200, b'{"whose":"the second"}')) as server:
+        with Scripted(late, answer(200, b'{"call":"the second"}')) as server:
             async with kit.AsyncHoldfast(server.url, connections=1) as client:
                 task = asyncio.ensure_future(client.stats())
                 while not server.requests:
@@ -560,7 +560,7 @@ class Asyncio(unittest.IsolatedAsyncioTestCase):
                 task.cancel()
                 with self.assertRaises(asyncio.CancelledError):
                     await task
-                self.assertEqual(await client.stats(), {'whose': 'the second'})
+                self.assertEqual(await client.stats(), {'call': 'the second'})
                 self.assertEqual(len(server.connections), 2)
 
     async def test_cancelled_while_it_waits_for_a_connection(self):

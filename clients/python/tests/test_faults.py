@@ -152,8 +152,8 @@ class Faults(unittest.TestCase):
         self.assertTrue(any(how == 'replayed' for _, how in journal.counts), journal.counts)
 
     def settle(self, client, known, on_hand):
-        """A worker behind the proxy, whose claims may be lost: it gives back what it does not know of. Each order is
-        settled once."""
+        """A worker behind the proxy loses answers to its claims, and gives back the tasks that it does not know of.
+        Each order is settled once."""
         self.proxy.harm = 0.25
         confirmed = {order: qty for order, (state, qty) in known.items() if state == 'confirmed'}
         held = sum(qty for state, qty in known.values() if state == 'held')
