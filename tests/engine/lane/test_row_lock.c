@@ -563,6 +563,47 @@ Test(row_lock, parked_count_into_the_queue)
 	flow_end();
 }
 
+/* ---- the order of locks */
+
+#define FREE(table, code)                                                                    \
+	"SELECT COUNT(*) FROM (SELECT 1 FROM " table " FORCE INDEX (PRIMARY) WHERE sku_id =" \
+	" (SELECT sku_id FROM sku WHERE code = '" code "') FOR UPDATE SKIP LOCKED) free"
+
+/* Of the rows that an operation locks, it has none behind the row that it waits for (docs/developer.md, `Locks in one
+ * order`): the slot of B stands behind that of A, and the units of customers behind all slots. */
+Test(row_lock, none_behind_the_row_that_it_waits_for)
+{
+	static const struct {
+		const char *locks, *call, *told;
+	} rows[] = {
+		{"SELECT 1 FROM reservation WHERE order_id = 'R1' FOR UPDATE", "release R1", "1x 200 released"},
+		{SLOTS_OF("A"), "release R2", "1x 200 released"},
+		{SLOTS_OF("A"), "reserve R5 A=1 B=1 customer=c", "1x 201 held"},
+		{SLOTS_OF("A"), "amend R3 A=3 B=3", "1x 200 held"},
+		{SLOTS_OF("A"), "amend R4 A=1 B=3", "1x 200 held"},
+		{SLOTS_OF("A"), "adjust M A -1 B -1", "1x 201"},
+	};
+
+	flow_begin();
+	flow_step("serve --lanes 1");
+	flow_steps("receipt A +100                     -> 201",
+	           "receipt B +100                     -> 201");
+	for (int i = 1; i <= 4; i++)
+		flow_step("reserve R%d A=2 B=2 customer=c     -> 201", i);
+	for (size_t i = 0; i < LENGTH(rows); i++) {
+		struct race *race;
+
+		trap_lock("%s", rows[i].locks);
+		race = flow_race("1", rows[i].call);
+		trap_waiter();
+		cr_expect_eq(trap_number(FREE("stock_slot", "B")), 1, "%s: the slot of B", rows[i].call);
+		cr_expect_eq(trap_number(FREE("customer_units", "A")), 1, "%s: the customer's row", rows[i].call);
+		trap_unlock();
+		trap_raced(race, rows[i].told);
+	}
+	flow_end();
+}
+
 /* ---- rows that many of ours write */
 
 enum { WRITES = 100 };
