@@ -39,7 +39,7 @@ TESTS    = $(filter-out tests/bench/% tests/fuzz/%,$(sort $(wildcard tests/*.c t
 
 MAKEFLAGS += $(if $(filter 0,$(MAKELEVEL)),--jobs=$(shell nproc))
 
-.PHONY: all run image test check check-programs check-sanitized check-beside check-image check-long coverage pictures fuzz contract count bench scale demo fault soak cluster walk clients tidy install deb release install-packages generated clean help ALWAYS
+.PHONY: all run image test check check-programs check-sanitized check-beside check-image check-long coverage pictures fuzz contract count bench scale demo fault soak cluster walk clients medusa tidy install deb release install-packages generated clean help ALWAYS
 .DELETE_ON_ERROR:
 all: $(B)/holdfast
 
@@ -51,6 +51,7 @@ help:
 	@echo 'make check-long   the console in a real Chromium, all of it; make pictures those of the README, ten minutes'
 	@echo 'make fuzz     each fuzz target for a minute, FUZZ_S=SECONDS FUZZ_TARGET=NAME; make contract [SEED=N] the calls'
 	@echo 'make clients  the clients in TypeScript and Python, against the service; what is not installed for them is said'
+	@echo 'make medusa   the inventory module of Medusa, against the service and PostgreSQL; SPECS=DIR runs specs of Medusa'"'"'s own'
 	@echo 'make fault    break the database, its network and the service for half an hour; make soak [SOAK_S=600]'
 	@echo 'make cluster  the same on three nodes of Galera, CLUSTER=HOURS for longer'
 	@echo 'make install  the program, its systemd unit and its documents, to PREFIX (/usr/local) under DESTDIR'
@@ -165,6 +166,11 @@ walk: install-packages
 clients: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast
 	HOLDFAST_BIN=$(abspath $(B))/holdfast tests/clients.sh
+
+medusa: PACKAGES += postgresql
+medusa: install-packages
+	@$(MAKE) --no-print-directory $(B)/holdfast
+	HOLDFAST_BIN=$(abspath $(B))/holdfast clients/medusa/test.sh $(SPECS)
 
 tidy:; tests/tidy.sh && tests/rooms.py
 

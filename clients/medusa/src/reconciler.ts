@@ -1,0 +1,74 @@
+import { type Context, type Logger } from "@medusajs/framework/types";
+import { journal, type Note, type Pair, type Row } from "./journal";
+import { type Orders, type Want } from "./orders";
+
+const NOTES_MAX = 100;
+const NUMBERS_MAX = 5;
+
+/** Makes orders in Holdfast as the rows of reservation items say: after a failure, and of what a crash has left. */
+export class Reconciler {
+  /** `transaction` runs a function in a transaction of its own. `want` reads a row. */
+  constructor(
+    private readonly orders: Orders,
+    private readonly transaction: <T>(work: (context: Context) => Promise<T>) => Promise<T>,
+    private readonly want: (row: Row) => Want,
+    private readonly logger: Pick<Logger, "warn">
+  ) {}
+
+  /** Of these reservation items, at once; their notes are removed. A transaction that has a row now is waited for. */
+  async settle(pairs: (Pair | Note)[]): Promise<void> {
+    await this.transaction(async context => {
+      const rows = await journal.lock(
+        context,
+        pairs.map(pair => pair.reservation)
+      );
+      await this.#settle(context, pairs, rows);
+      await journal.forget(
+        context,
+        pairs.filter(pair => "n" in pair)
+      );
+    });
+  }
+
+  /** Of every note that is older than `age_s`. The answer is how many there were. */
+  async run(age_s: number): Promise<number> {
+    for (let settled = 0, some; ; settled += some) {
+      some = await this.transaction(async context => {
+        const old = await journal.oldNotes(context, age_s, NOTES_MAX);
+        const { rows, busy } = await journal.lockIdle(
+          context,
+          old.map(note => note.reservation)
+        );
+        const notes = old.filter(note => !busy.has(note.reservation));
+        await this.#settle(context, notes, rows);
+        await journal.forget(context, notes);
+        return notes.length;
+      });
+      if (some < NOTES_MAX) return settled + some;
+    }
+  }
+
+  /** `rows` are locked. An order of `pairs` that is of no row, or not of a row any more, is released. */
+  async #settle(context: Context, pairs: Pair[], rows: Row[]): Promise<void> {
+    const live = new Map(rows.filter(row => !row.deleted).map(row => [row.reservation, row]));
+    await this.orders.release(
+      pairs.filter(pair => live.get(pair.reservation)?.order !== pair.order).map(pair => pair.order)
+    );
+    const found = await this.orders.find([...live.values()].map(row => row.order));
+    for (const row of live.values()) await this.#settleRow(context, this.want(row), found);
+  }
+
+  async #settleRow(context: Context, want: Want, found: Awaited<ReturnType<Orders["find"]>>): Promise<void> {
+    for (let numbers = 0; !(await this.orders.settle(want, found.get(want.order))); numbers++) {
+      if (numbers === NUMBERS_MAX) throw new Error(`no order for reservation item ${want.reservation}`);
+      await journal.renumber(context, [want.reservation]);
+      const { order } = (await journal.lock(context, [want.reservation]))[0]!;
+      this.logger.warn(
+        `Holdfast: order ${want.order} of reservation item ${want.reservation} has no units any more; ` +
+          `${order} takes them, or waits for them`
+      );
+      want = { ...want, order };
+      found = await this.orders.find([order]);
+    }
+  }
+}

@@ -1,0 +1,2 @@
+"use strict";
+module.exports = { InventoryModuleService: require("../../dist/service").default };
