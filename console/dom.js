@@ -73,8 +73,30 @@ export function ago(at) {
   return s >= 0 ? span(s) + ' ago' : 'in ' + span(s)
 }
 
-/* A state, with its colour. */
-export const state = word => h('span', {class: 'state ' + String(word).replace(/[^a-z_]/g, '')}, String(word))
+/* [the trade's word for a state, what it means]. A state that is not here is called as the service calls it. */
+const STATES = {
+  held: ['held', 'not confirmed yet: when its time is over, its units are for sale again'],
+  confirmed: ['confirmed', 'its units are kept until it is shipped'],
+  settled: ['shipped', 'its units have left the house'],
+  buried: ['failed', 'shipping failed, and is not tried again until it is kicked'],
+  released: ['released', 'it ended without being shipped, and its units went back'],
+  expired: ['expired', 'it was not confirmed in time, and its units went back'],
+  waiting: ['waiting', 'a backorder: it waits for units that are not in the house yet'],
+  'on hold': ['on hold', 'it is not shipped until it is taken off hold'],
+}
+export const stateWord = name => STATES[name]?.[0] ?? String(name)
+/* A state, with its colour. The title says what it means, and the word of the service where that is another one. */
+export function state(name) {
+  const [word, means] = STATES[name] ?? [String(name)]
+  return h(
+    'span',
+    {
+      class: 'state ' + String(name).replace(/[^a-z_]/g, ''),
+      title: means && means + (word === name || name === 'waiting' ? '' : `. Holdfast: ${name}`),
+    },
+    word,
+  )
+}
 
 /* ---- tables */
 

@@ -10,7 +10,8 @@ const PAGES = [
   {name: 'stock', title: 'Stock', module: './stock.js'},
   {name: 'sku', of: 'stock', title: 'Stock', module: './sku.js'},
   {name: 'locations', also: ['location'], title: 'Locations', module: './places.js'},
-  {name: 'orders', also: ['order'], title: 'Orders', module: './orders.js'},
+  {name: 'orders', title: 'Orders', module: './orders.js'},
+  {name: 'order', of: 'orders', title: 'Orders', module: './order.js'},
   {name: 'jobs', title: 'Jobs', module: './jobs.js'},
   {name: 'events', also: ['webhook'], title: 'Events', module: './events.js'},
 ]

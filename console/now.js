@@ -1,5 +1,5 @@
 /* now.js - the page with the present figures, and with what is wrong. */
-import {ago, button, code, facts, fullTime, h, link, many, now, number, put, said, span, time} from './dom.js'
+import {ago, code, facts, fullTime, h, link, many, now, number, put, said, span, stateWord, time} from './dom.js'
 import {COLOURS, Plot} from './plots.js'
 import {unread} from './ask.js'
 import {get, session} from './api.js'
@@ -226,7 +226,7 @@ function ofStats(stats) {
     stats.buried > 0 &&
       wrong(
         'buried',
-        `${many(stats.buried, 'order is', 'orders are')} buried: settling failed, and is not tried again.`,
+        `${many(stats.buried, 'order has', 'orders have')} failed: shipping is not tried again.`,
         'Mend what the errors name, then kick or release them.',
         '#/jobs',
       ),
@@ -369,7 +369,7 @@ function totals(stats) {
       h('h2', null, 'Orders'),
       facts(
         ['held', 'confirmed', 'settled', 'released', 'expired', 'buried'].map(state => [
-          h('a', {href: '#/orders?state=' + state}, state[0].toUpperCase() + state.slice(1)),
+          h('a', {href: '#/orders?state=' + state}, stateWord(state)[0].toUpperCase() + stateWord(state).slice(1)),
           number(stats[state]),
         ]),
       ),

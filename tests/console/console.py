@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """The console in a real Chromium, against a real service: console.py --holdfast build/holdfast [--long] [--only NAME]
 
-Each check is a function of its own, here or in goods.py, run on one service and one browser. After each, the browser's log is empty, nothing
+Each check is a function of its own, here, in goods.py or in orders.py, run on one service and one browser. After each, the browser's log is empty, nothing
 broke the page's policy, and no request left the origin. --long adds the checks that take longer. Ends 0 if all hold,
 1 if not; where no Chromium is installed it says so and ends 0.
 """
@@ -21,7 +21,7 @@ import traceback
 
 sys.dont_write_bytecode = True
 from stage import CHECKS, PATIENCE_S, Page, Service, check, in_group, missing, patience    # noqa: E402  (beside this file)
-import goods    # noqa: E402, F401  (its checks come first)
+import goods, orders    # noqa: E402, F401  (their checks come first)
 
 REFUSED = re.compile('status of 4(01|04|09|22)')       # Chromium notes each; a refusal is an answer
 CONTRACT_LINK = '[...document.querySelectorAll("nav a")].find(a => a.textContent === "Contract")'
@@ -119,7 +119,7 @@ def first_stock_to_settled(page, service):
     page.press('Confirm')
     page.press('Confirm 5 units')
     page.says('Order O 1/# is confirmed.')
-    page.until('[...document.querySelectorAll("#page .buttons button")].some(b => b.innerText === "Settle")')
+    page.until('[...document.querySelectorAll("#page .buttons button")].some(b => b.innerText === "Ship")')
     assert page.js('return document.activeElement.closest("#page .buttons")'), 'the focus went with the button'
     page.press('Split')
     page.until('document.activeElement.selectionEnd === 1')     # a typed text replaces the offered one
@@ -132,9 +132,9 @@ def first_stock_to_settled(page, service):
     page.says('Lines of O 1/#')
     service.call('POST', 'v1/reservations/O%201%2F%23/split',   # behind the page's back
                  {'order_id': 'O 3', 'lines': [{'sku': 'MUG', 'location': 'main', 'qty': 1}]})
-    page.press('Settle')
-    page.press('Settle 3 units')
-    page.says('Order O 1/# is settled.')
+    page.press('Ship')
+    page.press('Ship 3 units')
+    page.says('Order O 1/# is shipped.')
     assert service.call('GET', 'v1/skus/CUP')[1]['on_hand'] == 998
     page.go('order/O%202')
     page.says('Order O 2')
@@ -207,7 +207,7 @@ def one_unit_is_two_are(page, service):
         page.says(f'{qty} unit is held until' if qty == 1 else f'{qty} units are held until')
         page.press('Cancel')
         service.call('POST', f'v1/reservations/pen-{qty}/confirm')
-        page.press('Settle')
+        page.press('Ship')
         page.says(settle)
         page.press('Cancel')
     page.press('Split')

@@ -4,7 +4,7 @@ import collections
 from stage import check
 
 KINDS = {1: 'stock', 2: 'aside', 3: 'incoming'}
-STATES = {1: 'held', 2: 'confirmed', 3: 'settled', 4: 'released', 5: 'expired', 6: 'buried'}
+STATES = {1: 'held', 2: 'confirmed', 3: 'shipped', 4: 'released', 5: 'expired', 6: 'failed'}
 
 
 def receive(service, movement, *lines, **more):
@@ -256,7 +256,7 @@ def one_field_finds_all(page, service):
     page.until("document.querySelectorAll('main tbody tr').length === 7")
     page.press('held')
     page.until("location.hash.includes('state=held') && document.querySelectorAll('main tbody tr').length === 7")
-    page.press('settled')
+    page.press('shipped')
     page.says('No order is like that.')
     look_for(page, 'find-')                             # what begins so, of each kind
     page.until(f"({HITS}).length >= 9")

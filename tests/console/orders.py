@@ -1,0 +1,146 @@
+"""Checks of the console: one order, its history, and all that may be done with it. console.py runs them."""
+import time
+
+from goods import TABLE, figures, order, receive
+from stage import check
+
+OFFERED = """[...document.querySelectorAll('#page .buttons button')].map(b => b.innerText).join()"""
+HISTORY = f"({TABLE}).map(r => r.what).join()"
+
+
+def offers(page, *texts):
+    """The page of an order has these buttons, in this order, and no other."""
+    page.until(f'{OFFERED} === arguments[0]', ','.join(texts))
+
+
+@check()
+def an_order_is_shipped_in_parts_and_comes_back(page, service):
+    receive(service, 'parts', ('PART-A', 'parts-hall', 10), ('PART-B', 'parts-hall', 10))
+    service.call('PUT', 'v1/locations/parts-shelf', {'kind': 'aside'})
+    order(service, 'parts', ('PART-A', 'parts-hall', 3), ('PART-B', 'parts-hall', 2), customer='anna')
+    page.open(service, 'order/parts')
+    offers(page, 'Confirm', 'Extend', 'Change lines', 'Split', 'Put on hold', 'Release')
+    page.press('Confirm')
+    page.press('Confirm 5 units')
+    offers(page, 'Ship', 'Change lines', 'Split', 'Put on hold', 'Release')
+    page.press('Ship')
+    page.says('5 units leave the stock: 3 × PART-A at parts-hall, 2 × PART-B at parts-hall.')
+    page.fill('PART-A at parts-hall, of 3', '4')
+    page.says('Only 3 units of PART-A are there.')
+    page.fill('PART-A at parts-hall, of 3', '1')
+    page.fill('PART-B at parts-hall, of 2', '0')
+    page.says('1 unit leaves the stock: 1 × PART-A at parts-hall. 4 units stay in the order.')
+    page.press('Ship 1 unit')
+    page.says('1 unit shipped, as parts-')
+    page.until(f"{HISTORY} === 'split,confirmed,held'", 'History of parts')
+    assert service.call('GET', 'v1/skus/PART-A')[1]['on_hand'] == 9
+    page.press('Ship')
+    page.press('Ship 4 units')
+    page.says('Order parts is shipped.')
+    page.until('/State\\s+shipped/.test(document.body.innerText)')
+    page.until(f"{HISTORY} === 'shipped,split,confirmed,held'", 'History of parts')
+    offers(page, 'Return')
+    page.press('Return')
+    page.says('How many units came back?')
+    page.fill('PART-A, of 2', '3')
+    page.says('Only 2 units of PART-A are there.')
+    page.fill('PART-A, of 2', '1')
+    page.fill('PART-B, of 2', '2')
+    page.fill('They are put to', 'parts-shelf')
+    page.says('3 units come back: 1 × PART-A at parts-shelf, 2 × PART-B at parts-shelf.')
+    page.press('Take back 3 units')
+    page.says('Taken back of parts: 1 × PART-A, 2 × PART-B.')
+    page.until('/Came back\\s+1 × PART-A, 2 × PART-B/.test(document.body.innerText)')
+    at = {p['location']: p['on_hand'] for p in service.call('GET', 'v1/skus/PART-B')[1]['locations']}
+    assert at == {'parts-hall': 8, 'parts-shelf': 2}, at
+    page.press('Return')                        # what has come back cannot come back again
+    page.until("document.querySelectorAll('dialog label').length === 3")
+    page.fill('PART-A, of 1', '1')
+    page.press('Take back 1 unit')
+    page.until('/Came back\\s+2 × PART-A, 2 × PART-B/.test(document.body.innerText)')
+    offers(page)
+
+
+@check()
+def the_lines_of_an_order_change(page, service):
+    receive(service, 'lines', ('LINE-A', 'lines-hall', 10), ('LINE-B', 'lines-hall', 10))
+    order(service, 'lines', ('LINE-A', 'lines-hall', 3), confirm=True)
+    page.open(service, 'order/lines')
+    page.press('Change lines')
+    page.says('Nothing is different.')
+    page.fill('LINE-A at lines-hall', '0')
+    page.says('Some units stay in this order')
+    page.fill('LINE-A at lines-hall', '1')
+    page.fill('Sku', 'LINE-B')
+    page.fill('Units', '4')
+    page.fill('Location', 'lines-hall')
+    page.says('The order has 5 units then: -2 × LINE-A at lines-hall, +4 × LINE-B at lines-hall.')
+    service.call('POST', 'v1/reservations/lines/split', {'order_id': 'lines 2', 'lines': [{'sku': 'LINE-A', 'location': 'lines-hall', 'qty': 1}]})
+    page.press('Change to 5 units')
+    page.says('The order has changed meanwhile.')
+    page.press('Close')
+    page.press('Change lines')
+    page.until("document.querySelector('dialog input')?.value === '2'")
+    page.fill('LINE-A at lines-hall', '1')
+    page.fill('Sku', 'LINE-B')
+    page.fill('Units', '4')
+    page.fill('Location', 'lines-hall')
+    page.press('Change to 5 units')
+    page.says('Order lines has 5 units.')
+    assert [(line['sku'], line['qty']) for line in service.call('GET', 'v1/reservations/lines')[1]['lines']] == [('LINE-A', 1), ('LINE-B', 4)]
+    page.until(f"{HISTORY} === 'lines changed,split,confirmed,held'", 'History of lines')
+    page.says('-1 × LINE-A at lines-hall, +4 × LINE-B at lines-hall')
+
+
+@check()
+def an_order_waits_and_is_on_hold(page, service):
+    soon = time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(time.time() + 86400))
+    receive(service, 'waits', ('WAIT-A', 'waits-hall', 1))
+    service.call('PUT', 'v1/locations/waits-ship', {'kind': 'incoming', 'expected_at': soon})
+    receive(service, 'waits ship', ('WAIT-A', 'waits-ship', 9))
+    order(service, 'waits', ('WAIT-A', 'waits-hall', 1), ('WAIT-A', 'waits-ship', 2), confirm=True)
+    order(service, 'waits all', ('WAIT-A', 'waits-ship', 1), confirm=True)
+    page.open(service, 'orders?sku=WAIT-A')
+    rows = page.until(f"(({TABLE}) ?? []).length === 2 && {TABLE}", 'Orders')
+    assert {row['state'] for row in rows} == {'confirmed, waiting'}, rows
+    page.open(service, 'order/waits%20all')     # nothing of it is there: it cannot be shipped
+    offers(page, 'Change lines', 'Put on hold', 'Release')
+    page.until('/Waits\\s+waiting for 1 of 1 unit(, since \\S+ \\S+)?; all are expected by/.test(document.body.innerText)')
+    page.open(service, 'order/waits')
+    page.until('/Waits\\s+waiting for 2 of 3 units/.test(document.body.innerText)')
+    rows = page.until(TABLE, 'Lines of waits')
+    assert [figures(row, 'units') for row in rows] == [(1,), (2,)] and rows[1][''].startswith('waiting, expected '), rows
+    page.press('Put on hold')
+    page.fill('Reason', 'a question')
+    page.fill('For how many days', '2')
+    page.press('Put on hold')
+    page.says('Order waits is on hold.')
+    offers(page, 'Change lines', 'Split', 'Take off hold', 'Release')
+    page.until('/On hold\\s+until \\S+ \\S+ · a question/.test(document.body.innerText)')
+    page.until(f"{HISTORY} === 'put on hold,confirmed,held'", 'History of waits')
+    page.press('Take off hold')
+    page.press('Take off hold')
+    page.says('Order waits is not on hold any more.')
+    page.press('Ship')                          # the unit that is there
+    page.says('1 unit leaves the stock: 1 × WAIT-A at waits-hall. 2 units stay in the order.')
+    page.press('Ship 1 unit')
+    page.says('1 unit shipped')
+    offers(page, 'Change lines', 'Split', 'Put on hold', 'Release')
+    assert page.js("return getComputedStyle([...document.querySelectorAll('#page .buttons button')].at(-1)).marginLeft") != '0px', 'it stands apart'
+
+
+@check()
+def a_worker_has_the_order(page, service):
+    order(service, 'at work', ('MUG', 'main', 2), confirm=True)
+    task = service.call('POST', 'v1/tasks', {'kind': 'settle', 'worker': 'packer', 'limit': 1000, 'lease_s': 3600})[1]['task_id']
+    page.open(service, 'order/at%20work')
+    page.press('Release')
+    page.says('2 units go back: 2 × MUG at main. The worker packer loses it, and may have shipped it already.')
+    page.press('Cancel')
+    page.press('Ship')
+    page.press('Ship 2 units')
+    page.says('A worker has the order.')
+    page.fill('A worker has it', 'yes')
+    page.press('Ship 2 units')
+    page.says('Order at work is shipped.')
+    service.call('POST', f'v1/tasks/{task}/return')
