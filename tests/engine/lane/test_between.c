@@ -42,6 +42,8 @@ static void late(const char *statement, const char *step, const char *between, c
 #define CONFIRM "state = 2, changed = @s"
 #define RELEASE "state = 4, changed = @s"
 #define EXTEND  "last_event = @w | @n, expires_at"
+#define AMEND   "last_event = @w | @n, noted = noted & ~"
+#define HOLD    "r.noted = r.noted | "
 #define SWEEP   "state = 5, changed = @s"
 #define SETTLE  "settled_at = @t"
 #define BURY    "last_error = failed.error"
@@ -178,6 +180,22 @@ Test(between, confirmation_of_what_has_expired)
 	           SHIFT("R1", "-"));
 	proxy_go_on(proxy);
 	trap_raced(race, "1x 200 confirmed reacquired A=3");
+	end();
+}
+
+/* The decision is right, and comes too late: the time of the hold has passed when its row is written. */
+Test(between, end_of_the_time)
+{
+	begin();
+	flow_step("race 1*6 reserve R# A=4 ttl=60 -> 6x 201");
+	late(CONFIRM, "confirm R0", SHIFT("R0", "-"), "1x 409 expired");
+	late(RELEASE, "release R1", SHIFT("R1", "-"), "1x 409 expired");
+	late(EXTEND, "extend R2 ttl=60", SHIFT("R2", "-"), "1x 409 expired");
+	late(RELEASE, "reserve N A=4 replaces=R3", SHIFT("R3", "-"), "1x 409 expired field=replaces");
+	late(AMEND, "amend R4 A=5", SHIFT("R4", "-"), "1x 409 expired");
+	late(HOLD, "hold R5", SHIFT("R5", "-"), "1x 409 expired");
+	flow_step("sku A -> available=76 reserved=24");
+	flow_step(SHIFT("R0', 'R1', 'R2', 'R3', 'R4', 'R5", "+"));
 	end();
 }
 
