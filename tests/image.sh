@@ -24,6 +24,10 @@ wrong() { echo "image: $*"; tail -n 40 "$home/log"; exit 1; }
 unshare --mount --pid --fork true 2> "$home/log" || skip "namespaces are not permitted: $(tail -n 1 "$home/log")"
 mapfile -t sources < <(grep -lsE "(^| )$suite( |\$)" /etc/apt/sources.list /etc/apt/sources.list.d/*.{list,sources})
 [ ${#sources[@]} -gt 0 ] || skip 'no package list of this machine is of Debian 12'
+mkdir "$home/lists"
+apt=(apt-get -q -o "Dir::State::Lists=$home/lists")
+"${apt[@]}" update > "$home/log" 2>&1 && (cd "$home" && "${apt[@]}" download tini) >> "$home/log" 2>&1 ||
+	skip "no package can be had: $(tail -n 1 "$home/log")"
 make -s install-packages PACKAGES='buildah mmdebstrap curl python3' > "$home/log" 2>&1 ||
 	skip "no buildah: $(tail -n 1 "$home/log")"
 
