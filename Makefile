@@ -104,6 +104,7 @@ check-beside:
 	tests/contract/contract.py --holdfast build/asan/holdfast
 	+tests/release.sh
 	tests/monitoring.py --holdfast build/holdfast
+	tests/compose.py --holdfast build/holdfast
 	CLIENT_S=300 HOLDFAST_BIN=$(abspath $(B))/holdfast tests/clients.sh
 	@$(MAKE) --no-print-directory walk
 	tests/bench/count.py --holdfast build/holdfast
@@ -179,6 +180,7 @@ install: $(B)/holdfast
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/holdfast README.md CHANGELOG.md LICENSE api/openapi.yaml
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/holdfast/docs docs/*.md
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/holdfast/docs/proxies docs/proxies/*
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/holdfast/docs/compose docs/compose/*
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/holdfast/docs/pictures docs/pictures/*.png
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/holdfast/monitoring monitoring/*
 	$< manual man | install -D -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/share/man/man1/holdfast.1
