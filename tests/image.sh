@@ -100,5 +100,7 @@ serve
 ! grep -q 'made the key' "$home/log" || wrong 'the second start made a key, too'
 says '"state":"held"' "$(call $url/R1)"
 stop
+says 'all hold' "$( (within "${command[@]}" backup copies --verify) 2>&1)"
+says 'is restored in ./var' "$( (within "${command[@]}" restore copies --aside) 2>&1)"
 says 'all hold' "$( (within "${command[@]}" audit) 2>&1)"
-echo "image: $((bytes / 1000000)) MB, the reservation is there after a restart, SIGTERM ends with 0"
+echo "image: $((bytes / 1000000)) MB, the reservation is there after a restart, SIGTERM ends with 0, a back-up is restored"
