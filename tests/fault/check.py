@@ -484,16 +484,20 @@ def check_units(ledger, tables, purged):
             ledger.disagree(f'{place}: oversold by {-wanted[0]}')
 
 
+def compare(ledger, tables):
+    """All checks; the ledger has what disagrees."""
+    for check in (check_answered, check_taken_over, check_orders, check_movements, check_settled_once, check_returned,
+                  check_losses, check_units, check_customers):
+        check(ledger, tables, ledger.purged)
+
+
 def check_all(journal_path, socket, purged=False):
     """(disagreements, how many orders, how many movements were compared)."""
     ledger = Ledger(purged)
     with open(journal_path, encoding='utf-8') as journal:
         for text in journal:
             ledger.enter(json.loads(text))
-    tables = Tables(socket)
-    for check in (check_answered, check_taken_over, check_orders, check_movements, check_settled_once, check_returned,
-                  check_losses, check_units, check_customers):
-        check(ledger, tables, purged)
+    compare(ledger, Tables(socket))
     return ledger.troubles, len(ledger.lines), len(ledger.movements)
 
 

@@ -13,6 +13,7 @@ well again, `resolve` repeats the call with its id. The journal has one JSON obj
   other               the order that is split or replaced, or from which units come back; null: none
   status answer       what came back; null: nothing did
   replayed wait ms    Idempotent-Replayed, or `replayed` of a result; Retry-After; how long it took
+  began ended         when it was sent and answered, by time.monotonic()
   may_expire          its hold may expire before the end of the run; where clocks jump, each may
 
 Nothing is judged here but what no fault excuses: check.py makes its own sums from the journal.
@@ -182,11 +183,12 @@ class Client(threading.Thread):
         return status
 
     def enter(self, call, id_, sent, began, status, answer, headers, may_expire=False, other=None):
-        ms = int((time.monotonic() - began) * 1000)
+        ended = time.monotonic()
         self.load.journal.write({'call': call, 'id': id_, 'other': other, 'sent': sent, 'status': status,
                                  'answer': answer,
                                  'replayed': headers.get('Idempotent-Replayed') == 'true',
-                                 'wait': headers.get('Retry-After'), 'ms': ms,
+                                 'wait': headers.get('Retry-After'), 'ms': int((ended - began) * 1000),
+                                 'began': began, 'ended': ended,
                                  'may_expire': may_expire or self.load.jumps})
         self.load.moment(status)
 

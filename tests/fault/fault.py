@@ -37,6 +37,7 @@ import drills_process   # noqa: E402
 import drills_proxies  # noqa: E402
 import drills_races     # noqa: E402
 import drills_replica   # noqa: E402
+import drills_restore   # noqa: E402
 import drills_soak      # noqa: E402
 import drills_speed     # noqa: E402
 from stage import Skipped, Trouble  # noqa: E402
@@ -73,6 +74,7 @@ DRILLS = {
     'haproxy':          (drills_proxies.haproxy,              10,       0,                   2,       0),
     'caddy':            (drills_proxies.caddy,                10,       0,                   2,       0),
     'descriptors':      (drills_process.descriptors,           5,       0,                   1,       0),
+    'restore':          (drills_restore.restore,              20,       0,                   2,       0),
 }
 CLUSTER = {
     'cluster-mixed':    (drills_cluster.mixed,                 7,       0,                   1,       0),
