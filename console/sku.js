@@ -1,15 +1,13 @@
-/* sku.js - one sku: its locations, movements, holders and waiting orders. */
+/* sku.js - one sku: its locations, holders and waiting orders; movements.js has its movements. */
 import {
   Table,
   button,
   code,
   facts,
   h,
-  many,
   number,
   put,
   said,
-  signed,
   state,
   time,
   toOrder,
@@ -21,75 +19,13 @@ import {announce, asking, unread} from './ask.js'
 import {List} from './list.js'
 import {adjust, arrive, count, receive, transfer} from './moving.js'
 import {details, limit, start, stop, threshold} from './settings.js'
-import {Plot} from './plots.js'
-
-const MOVEMENTS = 1000
+import {movementsOf} from './movements.js'
 
 const lowAt = (t, i) => [i > 0 && ', ', number(t.low), t.location ? [' at ', code(t.location)] : ' all together']
 
-const kindOf = stock => new Map(stock.locations.map(p => [p.location, p.kind]))
-
-/* The change on hand that a movement makes. Units at an incoming location are not in the house. */
-function onHandChange(movement, kinds) {
-  const inHouse = location => kinds.get(location) !== 'incoming'
-  return movement.lines.reduce(
-    (sum, l) =>
-      sum + (l.from ? (inHouse(l.to) ? l.qty : 0) - (inHouse(l.from) ? l.qty : 0) : inHouse(l.location) ? l.qty : 0),
-    0,
-  )
-}
-
-/* [times, on hand after each], from the last one back. */
-function course(movements, stock) {
-  const kinds = kindOf(stock),
-    times = [],
-    levels = []
-  let level = stock.on_hand
-  for (const m of movements) {
-    times.unshift(Date.parse(m.created_at) / 1000)
-    levels.unshift(level)
-    level -= onHandChange(m, kinds)
-  }
-  if (times.length) {
-    times.unshift(times[0] - 1)
-    levels.unshift(level)
-  }
-  return [times, levels]
-}
-
-const MOVED = [
-  {head: 'when', cell: m => time(m.created_at)},
-  {head: 'kind', cell: m => m.kind},
-  {
-    head: 'units',
-    number: true,
-    cell: m => m.lines.map((l, i) => [i > 0 && h('br'), l.from ? number(l.qty) : signed(l.qty)]),
-  },
-  {
-    head: 'where',
-    cell: m => m.lines.map((l, i) => [i > 0 && h('br'), l.from ? [code(l.from), ' → ', code(l.to)] : code(l.location)]),
-  },
-  {
-    head: 'reason',
-    wide: true,
-    cell: m => [
-      m.reason && said(m.reason),
-      m.reason && m.reference && ' · ',
-      m.reference &&
-        (m.kind !== 'settlement'
-          ? said(m.reference)
-          : m.movement_id.startsWith(`settlement/${m.reference}/`)
-            ? ['task ', said(m.reference)]
-            : toOrder(m.reference)),
-      m.order_id && [' · ', toOrder(m.order_id)],
-    ],
-  },
-  {head: 'by', cell: m => (m.by ? code(m.by) : '')},
-  {head: 'movement', wide: true, cell: m => code(m.movement_id)},
-]
 const HOLDS = sku => [
   {head: 'order', cell: o => toOrder(o.order_id)},
-  {head: 'state', cell: o => state(o.state)},
+  {head: 'state', cell: o => [state(o.state), o.on_hold && [', ', state('on hold')]]},
   {head: 'units', number: true, cell: o => number(o.lines.filter(l => l.sku === sku).reduce((n, l) => n + l.qty, 0))},
   {head: 'where', cell: o => o.lines.filter(l => l.sku === sku).map((l, i) => [i > 0 && ', ', code(l.location)])},
   {head: 'since', cell: o => time(o.created_at)},
@@ -116,46 +52,6 @@ const PLACES = [
   only('incoming, reserved', 'incoming', p => p.reserved),
   {head: 'expected', cell: p => (p.expected_at ? time(p.expected_at) : '')},
 ]
-
-function movementsOf(page, sku, seen) {
-  const plot = new Plot('On hand', [{label: 'on hand', unit: 'units', steps: true}], {signal: page.signal, height: 150})
-  const table = new Table(`Movements of ${sku}`, MOVED, m => m.movement_id)
-  const all = h('div'),
-    wrong = h('div'),
-    more = h('div', {class: 'more'})
-  let shown = 100,
-    last = ''
-  const show = items => {
-    table.show(items.slice(0, shown))
-    more.replaceChildren(
-      many(items.length, 'movement') + (items.length === MOVEMENTS ? ', the last ones' : ''),
-      items.length > shown
-        ? button('Show more', () => {
-            shown += 100
-            show(items)
-          })
-        : '',
-    )
-  }
-  all.append(h('h2', null, 'Movements'), wrong, plot.element, table.element, more)
-  /* Asks for the list at the first look, and when a balance has changed. -> whether something has changed. */
-  return {
-    element: all,
-    async look(stock) {
-      const mark = JSON.stringify([stock.on_hand, stock.reserved, stock.locations])
-      if (mark === last) return false
-      const result = await page.get(path`skus/${sku}/movements` + `?limit=${MOVEMENTS}`)
-      put(wrong, result.ok ? null : unread(result))
-      if (!result.ok) return false
-      const changed = last !== ''
-      last = mark
-      plot.show(course(result.data.items, stock))
-      show(result.data.items)
-      seen?.()
-      return changed
-    },
-  }
-}
 
 export function show(page) {
   const [sku] = page.params,

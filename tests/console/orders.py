@@ -144,3 +144,63 @@ def a_worker_has_the_order(page, service):
     page.press('Ship 2 units')
     page.says('Order at work is shipped.')
     service.call('POST', f'v1/tasks/{task}/return')
+
+
+# ---- a sku's page: who holds it, who waits for it, what moved it
+
+ROWS = "document.querySelectorAll('[aria-label=\"Movements of FLOW\"] tbody tr').length"
+
+
+@check()
+def a_sku_by_its_movements(page, service):
+    receive(service, 'flow', ('FLOW', 'flow-hall', 20), reason='first')
+    service.call('PUT', 'v1/locations/flow-ship', {'kind': 'incoming'})
+    receive(service, 'flow ship', ('FLOW', 'flow-ship', 6))
+    order(service, 'flow-1', ('FLOW', 'flow-hall', 3), confirm=True)
+    order(service, 'flow-2', ('FLOW', 'flow-hall', 2), ('FLOW', 'flow-ship', 4), confirm=True)
+    for n in range(3):
+        service.call('POST', 'v1/movements', {'movement_id': f'flow-{n}', 'kind': 'adjustment', 'lines': [{'sku': 'FLOW', 'location': 'flow-hall', 'qty': -1}]})
+    service.call('PUT', 'v1/reservations/flow-1/hold', {'until': None})
+    service.call('DELETE', 'v1/reservations/flow-1/hold')
+    service.call('POST', 'v1/reservations/flow-1/settle', {})
+    service.sql("UPDATE movement SET created_at = created_at - INTERVAL 3 DAY WHERE movement_id = 'flow'")
+    page.open(service, 'sku/FLOW')
+    page.until(f'{ROWS} === 6')
+    rows = page.until(TABLE, 'Who holds FLOW')
+    assert [(row['order'], row['state'], *figures(row, 'units')) for row in rows] == [('flow-2', 'confirmed', 6)], rows
+    rows = page.until(TABLE, 'Who waits for FLOW')
+    assert [(row['order'], *figures(row, 'units'), row['where']) for row in rows] == [('flow-2', 4, 'flow-ship')], rows
+    assert page.until("document.querySelector('[role=img]').ariaLabel") == 'On hand: on hand 14 units'
+    page.fill('Kind', 'settlement')
+    page.until(f'{ROWS} === 1')
+    page.says('1 movement of 6')
+    page.fill('Kind', 'adjustment')
+    page.until(f'{ROWS} === 3')
+    page.fill('Kind', 'count')
+    page.says('No movement is like that.')
+    page.fill('Kind', '')
+    page.js("""const l = [...document.querySelectorAll('main label')].find(l => l.innerText === 'Last day'), f = document.getElementById(l.htmlFor)
+        const d = new Date(Date.now() - 2 * 86400000), two = n => String(n).padStart(2, '0')
+        f.value = `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())}`; f.dispatchEvent(new Event('input', {bubbles: true}))""")
+    page.until(f'{ROWS} === 1')
+    page.says('first')
+    order(service, 'flow-3', ('FLOW', 'flow-hall', 1))      # a change leaves the filter as it is
+    page.until("[...document.querySelectorAll('dl > div')].some(d => /Reserved\\s+3/.test(d.innerText))")
+    page.until(f'{ROWS} === 1')
+
+
+@check(keys=True)
+def movements_by_key(page, service):
+    receive(service, 'by boss', ('FLOW', 'main', 5))
+    page.driver.get('about:blank')
+    page.open(service, 'stock')
+    page.js('sessionStorage.setItem("holdfast-key", arguments[0])', service.keys['admin'])
+    page.js('location.reload()')
+    page.says('barcode')
+    order(service, 'by boss', ('FLOW', 'main', 1), confirm=True)
+    service.call('POST', 'v1/reservations/by%20boss/settle', {})
+    page.go('sku/FLOW')
+    page.until(f'{ROWS} === 2')
+    page.fill('By', 'boss')
+    page.until(f"[...document.querySelectorAll('[aria-label=\"Movements of FLOW\"] tbody tr')].every(r => r.innerText.includes('boss'))")
+    page.js('sessionStorage.clear()')
