@@ -116,7 +116,11 @@ type Operation<N extends Name> =
   (typeof calls)[N] extends `${infer M extends keyof Verb} ${infer P extends keyof paths}` ? paths[P][Verb[M]] : never;
 type Json<T> = T extends { content: { "application/json": infer J } } ? J : undefined;
 type Replayed<T> = T extends object ? T & { replayed?: boolean } : T;
-type Good<R> = { [S in keyof R & (200 | 201 | 204)]: Json<R[S]> }[keyof R & (200 | 201 | 204)];
+/** A first answer may have more members than a repeated one. */
+type Both<Again, First> =
+  [keyof First] extends [keyof Again] ? Again : Again & Partial<Omit<First, keyof Again>>;
+type Good<R> = R extends { 200: infer A; 201: infer B } ? Both<Json<A>, Json<B>>
+  : { [S in keyof R & (200 | 201 | 204)]: Json<R[S]> }[keyof R & (200 | 201 | 204)];
 
 /** What a call answers. `replayed`: the answer had the header Idempotent-Replayed, so the call had been done before. */
 export type Answer<N extends Name> = Operation<N> extends { responses: infer R } ? Replayed<Good<R>> : never;

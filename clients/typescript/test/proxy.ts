@@ -38,12 +38,16 @@ export class Proxy {
 
   /** Every connection there is. */
   cut(): void {
-    for (const socket of this.#sockets) socket.resetAndDestroy();
+    for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** Requests that were sent again much later are waited for. */
-  async end(): Promise<void> {
+  /** Every copy of a request has come to its end. */
+  async settled(): Promise<void> {
     await Promise.all(this.#behind);
+  }
+
+  async end(): Promise<void> {
+    await this.settled();
     this.#server.close();
     this.cut();
     this.#agent.destroy();
@@ -54,18 +58,19 @@ export class Proxy {
     const body = Buffer.concat(await from.toArray().catch(() => []));
     const fault = this.fault(from);
     if (fault) this.done[fault] = (this.done[fault] ?? 0) + 1;
-    if (fault === "lose") return void to.socket?.resetAndDestroy();
+    if (fault === "lose") return void to.socket?.destroy();
     if (fault === "delay") await sleep(100 + Math.random() * 400);
     const first = this.#send(from, body);
+    this.#behind.push(first.catch(() => undefined));
     const second = fault === "twice" ? this.#send(from, body)
       : fault === "again" ? sleep(Math.random() * 3000).then(() => this.#send(from, body)) : undefined;
     if (second) this.#behind.push(second.catch(() => undefined));
     const answer = await first.catch(() => undefined);
     if (fault === "late") await sleep(2000 + Math.random() * 2000);
-    if (!answer || fault === "mute") return void to.socket?.resetAndDestroy();
+    if (!answer || fault === "mute") return void to.socket?.destroy();
     to.writeHead(answer.status, answer.headers);
     if (fault !== "cut") return void to.end(answer.body);
-    to.write(answer.body.subarray(0, answer.body.length / 2), () => to.socket?.resetAndDestroy());
+    to.write(answer.body.subarray(0, answer.body.length / 2), () => to.socket?.destroy());
   }
 
   #send(from: IncomingMessage, body: Buffer): Promise<{ status: number; headers: string[]; body: Buffer }> {

@@ -18,7 +18,7 @@ export class Service {
   #process: ChildProcess | undefined;
 
   private constructor(private readonly flags: string[]) {
-    process.once("exit", () => this.#vanish());
+    process.once("exit", () => this.vanish());
   }
 
   static async start(...flags: string[]): Promise<Service> {
@@ -50,13 +50,16 @@ export class Service {
     await ended(this.#process!, "SIGKILL");
   }
 
+  pause(): void { this.#process!.kill("SIGSTOP"); }
+  resume(): void { this.#process!.kill("SIGCONT"); }
+
   /** kill -9 of the private database. The service starts it again. */
   killDatabase(): void {
     process.kill(Number(readFileSync(join(this.data, "mariadbd.pid"), "utf8")), "SIGKILL");
   }
 
   /** Nothing stays behind, however the test ends. */
-  #vanish(): void {
+  vanish(): void {
     if (!existsSync(this.folder)) return;
     this.#process?.kill("SIGKILL");
     try { this.killDatabase(); } catch { /* there is none */ }
@@ -70,7 +73,7 @@ export class Service {
       if (status !== 0) throw new Error(`the service ended with ${status}\n${this.#log.slice(-2000)}`);
       execFileSync(PROGRAM, ["audit", "--data", this.data], { stdio: ["ignore", "pipe", "pipe"] });
     } finally {
-      this.#vanish();
+      this.vanish();
     }
   }
 }
