@@ -9,6 +9,7 @@ const PAGES = [
   {name: 'now', title: 'Now', module: './now.js'},
   {name: 'stock', title: 'Stock', module: './stock.js'},
   {name: 'sku', of: 'stock', title: 'Stock', module: './sku.js'},
+  {name: 'sheet', of: 'stock', title: 'Sheet', module: './sheet.js'},
   {name: 'locations', also: ['location'], title: 'Locations', module: './places.js'},
   {name: 'orders', title: 'Orders', module: './orders.js'},
   {name: 'order', of: 'orders', title: 'Orders', module: './order.js'},

@@ -37,42 +37,37 @@ async function move({title, of, inputs, say, lines, kind, done, extra = []}) {
   return result
 }
 
-const SKU = {maxlength: 128, required: true, placeholder: 'as on the shelf'}
 const UNITS = {inputmode: 'numeric', required: true}
 
 export async function receive(of, sku) {
   const known = await locations(of.signal)
-  const which = field('Sku', SKU),
-    where = field('Location', {value: homeOf(known), list: (known ?? []).map(p => p.location), maxlength: 64}),
+  const where = field('Location', {value: homeOf(known), list: (known ?? []).map(p => p.location), maxlength: 64}),
     amount = field('Units', UNITS)
-  const name = () => sku ?? which.value,
-    at = () => where.value
+  const at = () => where.value
   const promised = () => known?.find(p => p.location === at())?.kind === 'incoming'
   return move({
-    title: sku ? ['Receive ', code(sku)] : 'Receive goods',
+    title: ['Receive ', code(sku)],
     of,
     kind: 'receipt',
-    inputs: sku ? [amount, where] : [which, amount, where],
+    inputs: [amount, where],
     say: () =>
-      !name()
-        ? {missing: 'Which sku comes in?'}
-        : !(amount.int > 0)
-          ? {missing: 'How many units come in? A whole number above 0.'}
-          : !at()
-            ? {missing: 'At which location?'}
-            : {
-                what: [
-                  promised() ? 'Promise ' : 'Receive ',
-                  h('b', null, units(amount.int)),
-                  ' of ',
-                  code(name()),
-                  ' at ',
-                  code(at()),
-                  isNew(known, at()),
-                ],
-                act: `${promised() ? 'Promise' : 'Receive'} ${units(amount.int)}`,
-              },
-    lines: () => [{sku: name(), location: at(), qty: amount.int}],
+      !(amount.int > 0)
+        ? {missing: 'How many units come in? A whole number above 0.'}
+        : !at()
+          ? {missing: 'At which location?'}
+          : {
+              what: [
+                promised() ? 'Promise ' : 'Receive ',
+                h('b', null, units(amount.int)),
+                ' of ',
+                code(sku),
+                ' at ',
+                code(at()),
+                isNew(known, at()),
+              ],
+              act: `${promised() ? 'Promise' : 'Receive'} ${units(amount.int)}`,
+            },
+    lines: () => [{sku, location: at(), qty: amount.int}],
     done: data => [
       promised() ? 'Promised ' : 'Received ',
       units(data.lines[0].qty),

@@ -2,6 +2,7 @@
 import {Table, add, button, code, h, many, number, said, state, stateWord, time, toOrder, units} from './dom.js'
 import {call, may, newId, query} from './api.js'
 import {ask, field} from './ask.js'
+import {findSku, homeOf, locations} from './known.js'
 import {List} from './list.js'
 
 const STATES = ['held', 'confirmed', 'buried', 'settled', 'released', 'expired']
@@ -16,13 +17,20 @@ export const before = replayed => (replayed ? ' It had been done before.' : '')
 
 /* ---- a new order */
 
-/* Rows of a form, each a sku, its units and its location. */
-export function lineRows() {
+/* Rows of a form, each a sku, its units and its location. A barcode becomes the code of its sku. */
+export function lineRows(known) {
   const rows = h('div', {class: 'rows'})
   const more = () => {
     const sku = field('Sku', {maxlength: 128}),
       qty = field('Units', {inputmode: 'numeric'}),
-      where = field('Location', {value: 'main', maxlength: 64})
+      where = field('Location', {value: homeOf(known), list: (known ?? []).map(p => p.location), maxlength: 64})
+    sku.input.addEventListener('change', async () => {
+      const text = sku.value,
+        found = text && (await findSku(text))
+      if (!found?.sku || sku.value !== text) return
+      sku.input.value = found.sku
+      rows.dispatchEvent(new Event('refresh', {bubbles: true}))
+    })
     const row = h(
       'div',
       {class: 'row'},
@@ -38,7 +46,7 @@ export function lineRows() {
         {'aria-label': 'Remove this line'},
       ),
     )
-    row.read = () => ({sku: sku.value, qty: qty.int, location: where.value || 'main'})
+    row.read = () => ({sku: sku.value, qty: qty.int, location: where.value})
     rows.append(row)
     return sku.input
   }
@@ -57,9 +65,10 @@ export function lineRows() {
   }
 }
 
-export function newOrder(page) {
+export async function newOrder(page) {
+  const known = await locations(page.signal)
   const id = field('Order id', {value: newId('order'), maxlength: 64, required: true}),
-    rows = lineRows(),
+    rows = lineRows(known),
     customer = field('Customer', {maxlength: 64}),
     reference = field('Reference', {maxlength: 500}),
     minutes = field('Held for, in minutes', {value: '15', inputmode: 'numeric'}),
@@ -78,6 +87,7 @@ export function newOrder(page) {
       if (!id.value) return {missing: 'What is its id?'}
       if (lines.some(l => !l.sku || !(l.qty > 0)))
         return {missing: 'Each line names a sku and a whole number of units.'}
+      if (lines.some(l => !l.location)) return {missing: 'Each line names a location.'}
       if (!(minutes.int > 0)) return {missing: 'For how many minutes?'}
       return {
         what: [

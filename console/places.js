@@ -137,6 +137,8 @@ function show1(page) {
     start = turn('Sell here again', startSales)
   if (mayChangeStock())
     acts.append(
+      h('a', {class: 'button', href: '#/sheet/receipt' + query({location})}, 'Receive goods'),
+      h('a', {class: 'button', href: '#/sheet/count' + query({location})}, 'Count'),
       asking(page, 'Change', read, () => write(anew, place)),
       h('span', {class: 'push'}),
       start,

@@ -4,7 +4,6 @@ import {call, mayChangeStock, query} from './api.js'
 import {field} from './ask.js'
 import {List} from './list.js'
 import {locations} from './known.js'
-import {receive} from './moving.js'
 import {newSku} from './settings.js'
 
 /* The figures of an item: of the place by which the list is filtered, or of all. */
@@ -91,6 +90,13 @@ export function stockAt(page, {location, kind}, does) {
   })
 }
 
+const SHEETS = [
+  ['count', 'Count'],
+  ['transfer', 'Move'],
+  ['adjustment', 'Write off'],
+  ['receipt', 'Receive goods'],
+]
+
 export async function show(page) {
   const {room, query: asked} = page
   const known = locations(page.signal)
@@ -108,6 +114,9 @@ export async function show(page) {
     where = field('Stocked at', {options: [['', 'all places']], value: filter.location})
   const of = h('p', {class: 'muted', role: 'status'}),
     empty = h('span'),
+    sheets = SHEETS.map(
+      ([kind, words]) => mayChangeStock() && h('a', {class: kind === 'receipt' ? 'button primary' : 'button'}, words),
+    ),
     bar = h(
       'form',
       {class: 'bar', role: 'search'},
@@ -115,10 +124,7 @@ export async function show(page) {
       which.element,
       where.element,
       mayChangeStock() && button('New sku', newSku, {class: 'push'}),
-      mayChangeStock() &&
-        button('Receive goods', () => receive({signal: page.signal, again: () => page.again()}), {
-          class: 'primary',
-        }),
+      sheets,
     )
   const kind = () => kinds.get(filter.location) ?? 'stock'
   const table = () =>
@@ -132,6 +138,9 @@ export async function show(page) {
         ? ['Figures are of ', toPlace(filter.location), ': units ', WHAT[kind()], '.']
         : 'Figures are of all places.',
     )
+    SHEETS.forEach(([kind], i) => {
+      if (sheets[i]) sheets[i].href = `#/sheet/${kind}` + query({location: filter.location})
+    })
     const all = !filter.text && !filter.low && !filter.location
     const begin = mayChangeStock() ? ' Receive goods to begin.' : ''
     put(empty, all ? `There is nothing.${begin}` : 'No sku is like that.')

@@ -38,7 +38,7 @@ def now(page, service):
     page.until('document.querySelectorAll("figure canvas").length >= 10')
     label = page.until('[...document.querySelectorAll("[role=img]")].map(e => e.ariaLabel).find(t => t.startsWith("Orders: granted "))')
     assert re.fullmatch(r'Orders: granted [\d,]+ /s, refused [\d,]+ /s', label), label
-    page.until('/Skus\\s+1\\b/.test(document.body.innerText)')
+    page.until(f"/Skus\\s+{service.sql('SELECT COUNT(*) FROM sku')[0][0]}\\b/.test(document.body.innerText)")
     page.says('Refused, by code')
     page.press('The last ten minutes as a table')
     page.until('[...document.querySelectorAll("details td.number")].some(e => e.innerText === "2")')
@@ -50,7 +50,8 @@ def narrow_and_dark(page, service):
     page.dark(True)
     page.open(service, 'now')
     page.until('document.querySelector("figure canvas")')
-    for place, ready in (('now', 'Skus'), ('stock', 'available'), ('sku/MUG', 'movement'), ('orders', 'held'), ('jobs', 'settle'), ('events', 'live')):
+    for place, ready in (('now', 'Skus'), ('stock', 'available'), ('sku/MUG', 'movement'), ('locations', 'kind'), ('location/main', 'What lies there'),
+                         ('sheet/transfer', 'Scan'), ('sheet/count', 'Blind'), ('orders', 'held'), ('jobs', 'settle'), ('events', 'live')):
         page.go(place)
         page.says(ready)
         assert page.js('return document.documentElement.scrollWidth') <= 390, place
@@ -100,12 +101,13 @@ def a_key(page, service):
 def first_stock_to_settled(page, service):
     page.open(service, 'stock')
     page.press('Receive goods')
-    page.fill('Sku', 'CUP')
-    page.fill('Units', '1,000')
-    page.says('Receive 1,000 units of CUP at main.')
+    page.fill('Scan or type a code', '1000*CUP\n')
+    page.says('A new sku.')
     page.press('Receive 1,000 units')
-    page.says('Received 1,000 units of CUP at main.')
-    page.says('CUP')
+    page.says('1 new sku, for ever: CUP.')
+    page.says('Receive 1,000 units in 1 line at main.')
+    page.press('Receive 1,000 units')
+    page.says('Received 1,000 units in 1 line.')
     page.go('orders')
     page.press('New order')
     page.fill('Order id', 'O 1/#')
@@ -646,9 +648,17 @@ def by_keyboard_alone(page, service):
         raise AssertionError(f'no way to {text} by Tab')
     tab_to('Receive goods')
     ActionChains(page.driver).send_keys(Keys.ENTER).perform()
+    page.until("document.activeElement.closest('form')?.innerText.includes('Scan')")
+    ActionChains(page.driver).send_keys('5*0KEY', Keys.ENTER).perform()
+    page.says('A new sku.')
+    tab_to('Receive 5 units')
+    ActionChains(page.driver).send_keys(Keys.ENTER).perform()
     page.until('document.activeElement.closest("dialog")')
-    ActionChains(page.driver).send_keys('0KEY', Keys.TAB, '5', Keys.ENTER).perform()
-    page.says('Received 5 units of 0KEY at main.')
+    tab_to('Receive 5 units')
+    ActionChains(page.driver).send_keys(Keys.ENTER).perform()
+    page.says('Received 5 units in 1 line.')
+    page.go('stock')
+    page.says('0KEY')
     tab_to('0KEY')
     ActionChains(page.driver).send_keys(Keys.ENTER).perform()
     page.says('Who holds it')
@@ -704,7 +714,7 @@ def behind_a_prefix(page, service):
 @check(long=True, keys=True)
 def a_role_sees_what_it_may(page, service):
     bury(service, 'of a role', 2)
-    every = ['Receive goods', 'New order', 'Pause', 'Kick all', 'Release all', 'New webhook']
+    every = ['Receive goods', 'New location', 'New order', 'Pause', 'Kick all', 'Release all', 'New webhook']
     for role, offers in (('read', []), ('order', ['New order', 'Kick all', 'Release all']), ('worker', ['Kick all']), ('admin', every)):
         page.driver.get('about:blank')
         page.open(service, 'stock')
@@ -712,10 +722,10 @@ def a_role_sees_what_it_may(page, service):
         page.js('location.reload()')
         page.says('barcode')
         seen = ''
-        for place, ready in (('stock', 'sku'), ('orders', 'Find by'), ('jobs', 'of a role'), ('events', 'Goes on live')):
+        for place, ready in (('stock', 'sku'), ('locations', 'kind'), ('orders', 'Find by'), ('jobs', 'of a role'), ('events', 'Goes on live')):
             page.go(place)
             page.says(ready)
-            seen += page.js('return [...document.querySelectorAll("button")].map(b => b.innerText).join("|") + "|"')
+            seen += page.js('return [...document.querySelectorAll("button, a.button")].map(b => b.innerText).join("|") + "|"')
         assert [text for text in every if text in seen] == offers, (role, seen)
     page.js('sessionStorage.clear()')
 
@@ -779,8 +789,8 @@ def nothing_grave_for_a_screen_reader(page, service):
         print('console: not run: axe-core: npm is not installed, or its registry does not answer')
         return
     page.width(1280)
-    for place, ready in (('now', 'Skus'), ('stock', 'available'), ('sku/MUG', 'movement'), ('orders', 'held'), ('jobs', 'settle'),
-                         ('events', 'held')):
+    for place, ready in (('now', 'Skus'), ('stock', 'available'), ('sku/MUG', 'movement'), ('locations', 'kind'), ('location/main', 'What lies there'),
+                         ('sheet/receipt', 'Scan'), ('sheet/count', 'Blind'), ('orders', 'held'), ('jobs', 'settle'), ('events', 'held')):
         for dark in (False, True):
             page.dark(dark)
             page.open(service, place)
@@ -831,7 +841,7 @@ def a_hidden_tab_asks_nothing(page, service):
 
 @check(long=True)
 def a_page_asks_within_bounds(page, service):
-    for place, most in (('now', 9 + 15), ('stock', 4), ('orders', 4), ('jobs', 10), ('events', 10)):
+    for place, most in (('now', 9 + 15), ('stock', 4), ('locations', 4), ('location/main', 7), ('sheet/receipt', 0), ('orders', 4), ('jobs', 10), ('events', 10)):
         page.open(service, place)
         page.until('document.querySelector("main table, main .none, main figure")')
         time.sleep(1)

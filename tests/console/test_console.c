@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BROWSER_TIMEOUT_S = 240 };
+enum { BROWSER_TIMEOUT_S = 400 };
 
 Test(console, files)
 {
