@@ -26,6 +26,7 @@ const MANY_MAX = 1000;
  */
 const SHIP_AFTER_MS = 399 * 86400_000;
 const TRIES_MAX = 5;
+const PAUSE_MS = 200;
 
 /** Orders in Holdfast: one for each reservation item. */
 export class Orders {
@@ -47,7 +48,7 @@ export class Orders {
         held.push(...some);
       }
     } catch (error) {
-      await this.release(held.map(want => want.order));
+      await this.release(held.map(want => want.order)).catch(() => undefined); // they end by themselves
       throw error instanceof HoldfastError ? (shortOf(error, wants) ?? refused(error)) : error;
     }
   }
@@ -63,20 +64,38 @@ export class Orders {
    * order.
    */
   async confirm(wants: Want[]): Promise<Want[]> {
-    const failed: Want[] = [];
-    for (const some of parts(wants, MANY_MAX)) {
-      const { results } = await this.holdfast.confirmMany({
-        order_ids: some.map(want => want.order),
-        if_expired: "reacquire"
-      });
-      failed.push(...some.filter((_, i) => results[i]!.status !== 200));
-    }
-    return failed;
+    const refused = await this.#each(
+      wants.map(want => want.order),
+      order_ids => this.holdfast.confirmMany({ order_ids, if_expired: "reacquire" })
+    );
+    return wants.filter(want => refused.has(want.order));
   }
 
   /** Gives the units back. An order that is over already stays as it is. */
   async release(orders: string[]): Promise<void> {
-    for (const order_ids of parts(orders, MANY_MAX)) await this.holdfast.releaseMany({ order_ids });
+    await this.#each(orders, order_ids => this.holdfast.releaseMany({ order_ids }));
+  }
+
+  /**
+   * A call of many orders, each of which is judged by itself. Orders for which Holdfast has no time now are sent again.
+   * The answer has those that were refused.
+   */
+  async #each(
+    orders: string[],
+    call: (order_ids: string[]) => Promise<{ results: { status: number }[] }>
+  ): Promise<Set<string>> {
+    const refused = new Set<string>();
+    for (const some of parts(orders, MANY_MAX))
+      for (let left = some, tries = 1; left.length; tries++) {
+        const { results } = await call(left);
+        left.filter((_, i) => results[i]!.status !== 200).forEach(order => refused.add(order));
+        left = left.filter((_, i) => results[i]!.status === 503);
+        left.forEach(order => refused.delete(order));
+        if (left.length && tries === TRIES_MAX)
+          throw new HoldfastError("busy", "no time for some orders", { status: 503 });
+        if (left.length) await new Promise(resolve => setTimeout(resolve, tries * PAUSE_MS));
+      }
+    return refused;
   }
 
   /** The orders of these ids, as they are now. */

@@ -1,9 +1,13 @@
 import { type Context, type Logger } from "@medusajs/framework/types";
+import { MedusaError } from "@medusajs/framework/utils";
+import { HoldfastError } from "holdfast";
 import { journal, type Note, type Pair, type Row } from "./journal";
 import { type Orders, type Want } from "./orders";
 
 const NOTES_MAX = 100;
 const NUMBERS_MAX = 5;
+/** Statuses that another try will not change. */
+const REFUSALS = { 400: true, 409: true, 422: true };
 
 /** Makes orders in Holdfast as the rows of reservation items say: after a failure, and of what a crash has left. */
 export class Reconciler {
@@ -22,10 +26,10 @@ export class Reconciler {
         context,
         pairs.map(pair => pair.reservation)
       );
-      await this.#settle(context, pairs, rows);
+      const failed = await this.#settle(context, pairs, rows);
       await journal.forget(
         context,
-        pairs.filter(pair => "n" in pair)
+        pairs.filter(pair => "n" in pair).filter(note => !failed.has(note.reservation))
       );
     });
   }
@@ -39,8 +43,9 @@ export class Reconciler {
           context,
           old.map(note => note.reservation)
         );
-        const notes = old.filter(note => !busy.has(note.reservation));
-        await this.#settle(context, notes, rows);
+        const idle = old.filter(note => !busy.has(note.reservation));
+        const failed = await this.#settle(context, idle, rows);
+        const notes = idle.filter(note => !failed.has(note.reservation));
         await journal.forget(context, notes);
         return notes.length;
       });
@@ -48,19 +53,36 @@ export class Reconciler {
     }
   }
 
-  /** `rows` are locked. An order of `pairs` that is of no row, or not of a row any more, is released. */
-  async #settle(context: Context, pairs: Pair[], rows: Row[]): Promise<void> {
+  /**
+   * `rows` are locked. An order of `pairs` that is of no row, or not of a row any more, is released. The answer has
+   * reservation items that cannot be settled, whose notes stay: an operator has to look at them.
+   */
+  async #settle(context: Context, pairs: Pair[], rows: Row[]): Promise<Set<string>> {
     const live = new Map(rows.filter(row => !row.deleted).map(row => [row.reservation, row]));
     await this.orders.release(
       pairs.filter(pair => live.get(pair.reservation)?.order !== pair.order).map(pair => pair.order)
     );
     const found = await this.orders.find([...live.values()].map(row => row.order));
-    for (const row of live.values()) await this.#settleRow(context, this.want(row), found);
+    const failed = new Set<string>();
+    for (const row of live.values())
+      try {
+        await this.#settleRow(context, this.want(row), found);
+      } catch (error) {
+        if (!(error instanceof MedusaError) && !(error instanceof HoldfastError && error.status in REFUSALS))
+          throw error;
+        this.logger.warn(`Holdfast: reservation item ${row.reservation} cannot be settled: ${error.message}`);
+        failed.add(row.reservation);
+      }
+    return failed;
   }
 
   async #settleRow(context: Context, want: Want, found: Awaited<ReturnType<Orders["find"]>>): Promise<void> {
     for (let numbers = 0; !(await this.orders.settle(want, found.get(want.order))); numbers++) {
-      if (numbers === NUMBERS_MAX) throw new Error(`no order for reservation item ${want.reservation}`);
+      if (numbers === NUMBERS_MAX)
+        throw new MedusaError(
+          MedusaError.Types.UNEXPECTED_STATE,
+          `${NUMBERS_MAX} orders after ${want.order} are used up`
+        );
       await journal.renumber(context, [want.reservation]);
       const { order } = (await journal.lock(context, [want.reservation]))[0]!;
       this.logger.warn(

@@ -5,7 +5,7 @@
 const { spawnSync } = require("node:child_process");
 const { readdirSync } = require("node:fs");
 const { join } = require("node:path");
-const { missing, startHoldfast, startPostgres } = require("./services");
+const { missing, withServices } = require("./services");
 
 async function main(given) {
   const lacks = missing();
@@ -18,11 +18,10 @@ async function main(given) {
     : readdirSync(__dirname)
         .filter(name => name.endsWith(".test.js"))
         .map(name => join(__dirname, name));
-  const [postgres, holdfast] = await Promise.all([startPostgres(), startHoldfast()]);
-  let failed = 0;
-  try {
+  return await withServices(async ({ postgres, holdfast }) => {
+    const env = { ...process.env, POSTGRES: postgres.url("DATABASE"), HOLDFAST: holdfast.url };
+    let failed = 0;
     for (const file of files) {
-      const env = { ...process.env, POSTGRES: postgres.url("DATABASE"), HOLDFAST: holdfast.url };
       const { status } = spawnSync(process.execPath, ["--test", "--test-reporter=spec", file], {
         stdio: "inherit",
         env
@@ -30,10 +29,8 @@ async function main(given) {
       if (status !== 0) failed = 1;
       holdfast.audit();
     }
-  } finally {
-    await Promise.all([postgres.stop(), holdfast.stop()]);
-  }
-  return failed;
+    return failed;
+  });
 }
 
 main(process.argv.slice(2)).then(status => process.exit(status));

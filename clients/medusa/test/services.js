@@ -2,7 +2,7 @@
 // the end.
 "use strict";
 const { execFileSync, spawn } = require("node:child_process");
-const { existsSync, mkdtempSync, readdirSync, rmSync } = require("node:fs");
+const { closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } = require("node:fs");
 const { createServer } = require("node:net");
 const { tmpdir } = require("node:os");
 const { join, resolve } = require("node:path");
@@ -60,13 +60,13 @@ async function startPostgres() {
     "-c",
     "max_connections=300"
   );
-  const server = await started(command, /ready to accept connections/);
+  const server = await started(command, `${folder}.log`, /ready to accept connections/);
   return {
     url: database => `postgres://postgres@127.0.0.1:${port}/${database}`,
     port,
     async stop() {
       await ended(server, "SIGINT");
-      rmSync(folder, { recursive: true, force: true });
+      for (const path of [folder, `${folder}.log`]) rmSync(path, { recursive: true, force: true });
     }
   };
 }
@@ -84,32 +84,50 @@ async function startHoldfast(...options) {
     "--stock-changed",
     ...options
   ];
-  const server = await started(command, /event=listening .*?(?:address|listen|on)=\S*?:(\d+)/);
+  const server = await started(command, `${folder}.log`, /event=listening .*?(?:address|listen|on)=\S*?:(\d+)/);
   return {
     url: `http://127.0.0.1:${server.said[1]}`,
     /** Throws where an invariant is broken. */
     audit: () => execFileSync(holdfastProgram, ["audit", "--data", folder], { env, encoding: "utf8" }),
     async stop() {
       await ended(server, "SIGTERM");
-      rmSync(folder, { recursive: true, force: true });
+      for (const path of [folder, `${folder}.log`]) rmSync(path, { recursive: true, force: true });
     }
   };
 }
 
-/** A process that has said that it is ready. Its whole log is shown if it ends before that. */
-function started([program, ...args], ready) {
-  return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { env, stdio: ["ignore", "ignore", "pipe"] });
-    let log = "";
-    child.stderr.on("data", data => {
-      if (child.said) return;
-      log += data;
-      child.said = ready.exec(log);
-      if (child.said) resolve(child);
-    });
-    child.on("error", reject);
-    child.on("exit", code => reject(new Error(`${program} has ended with ${code}:\n${log}`)));
-  });
+/** Runs `work` with both, and stops them whatever becomes of it. */
+async function withServices(work) {
+  const postgres = await startPostgres();
+  try {
+    const holdfast = await startHoldfast();
+    try {
+      return await work({ postgres, holdfast });
+    } finally {
+      await holdfast.stop();
+    }
+  } finally {
+    await postgres.stop();
+  }
+}
+
+/**
+ * A process that has said that it is ready. It writes its log to a file: nobody reads a pipe while a test runs. The whole
+ * log is shown if it ends before it is ready.
+ */
+async function started([program, ...args], log, ready) {
+  const file = openSync(log, "w");
+  const child = spawn(program, args, { env, stdio: ["ignore", "ignore", file] });
+  closeSync(file);
+  let failed;
+  child.on("error", error => (failed = error));
+  child.on("exit", code => (failed = new Error(`${program} has ended with ${code}:\n${readFileSync(log, "utf8")}`)));
+  for (;;) {
+    child.said = ready.exec(readFileSync(log, "utf8"));
+    if (child.said) return child;
+    if (failed) throw failed;
+    await new Promise(resolve => setTimeout(resolve, 20));
+  }
 }
 
 function ended(child, signal) {
@@ -133,4 +151,4 @@ function readdir(folder) {
   return existsSync(folder) ? readdirSync(folder).sort((a, b) => a - b) : [];
 }
 
-module.exports = { missing, startPostgres, startHoldfast, holdfastProgram };
+module.exports = { freePort, missing, startPostgres, withServices };

@@ -148,6 +148,35 @@ describe("in trouble", () => {
     assert.deepEqual(await shop.level(item, "bonn"), [2, 2, 0]);
   });
 
+  it("a row that makes no sense keeps no other from being settled", async () => {
+    const item = await shop.item({ bonn: 5 });
+    breakCalls("/v1/confirmations");
+    const [odd, even] = [await shop.reserve(item, "bonn", 1), await shop.reserve(item, "bonn", 2)];
+    globalThis.fetch = fetch;
+    await shop.sql(`update reservation_item set raw_quantity = '{"value": "0.5"}' where id = ?`, odd.id);
+    await inventory.reconcile(0);
+    assert.equal((await shop.order(even.id))[0], "confirmed");
+    assert.match(shop.warnings.pop(), new RegExp(`${odd.id} cannot be settled: .*decimals`));
+    await inventory.deleteReservationItems(odd.id);
+    assert.deepEqual(await shop.level(item, "bonn"), [5, 2, 3]);
+  });
+
+  it("orders for which Holdfast has no time now are sent again", async () => {
+    const item = await shop.item({ bonn: 5 });
+    let busy = 3;
+    globalThis.fetch = async (url, ...rest) => {
+      const path = new URL(url).pathname;
+      if (!["/v1/confirmations", "/v1/releases"].includes(path) || busy-- <= 0) return await fetch(url, ...rest);
+      const results = JSON.parse(rest[0].body).order_ids.map(order_id => ({ order_id, status: 503, code: "busy" }));
+      return Response.json({ results });
+    };
+    const { id } = await shop.reserve(item, "bonn", 2);
+    assert.equal((await shop.order(id))[0], "confirmed");
+    busy = 2;
+    await inventory.deleteReservationItems(id);
+    assert.deepEqual(await shop.level(item, "bonn"), [5, 0, 5]);
+  });
+
   it("an order that was not released is released by the reconciler", async () => {
     const item = await shop.item({ bonn: 5 });
     const soft = await shop.reserve(item, "bonn", 1),

@@ -6,7 +6,7 @@
 const { execFileSync, spawnSync } = require("node:child_process");
 const { existsSync, readdirSync } = require("node:fs");
 const { basename, join, resolve } = require("node:path");
-const { missing, startHoldfast, startPostgres } = require("../services");
+const { missing, withServices } = require("../services");
 
 const home = resolve(__dirname, "../..");
 const tools = [
@@ -37,31 +37,29 @@ async function main(folder, name = "") {
       cwd: home,
       stdio: "inherit"
     });
-  const [postgres, holdfast] = await Promise.all([startPostgres(), startHoldfast()]);
-  const env = {
-    ...process.env,
-    HOLDFAST: holdfast.url,
-    DB_HOST: "127.0.0.1",
-    DB_PORT: String(postgres.port),
-    DB_USERNAME: "postgres",
-    NODE_OPTIONS: "--experimental-vm-modules --no-warnings"
-  };
-  let failed = 0;
-  try {
+  return await withServices(async ({ postgres, holdfast }) => {
+    const env = {
+      ...process.env,
+      HOLDFAST: holdfast.url,
+      DB_HOST: "127.0.0.1",
+      DB_PORT: String(postgres.port),
+      DB_USERNAME: "postgres",
+      NODE_OPTIONS: "--experimental-vm-modules --no-warnings"
+    };
+    let failed = 0;
     for (const spec of specs) {
       const config = { ...jest, rootDir: home, roots: [resolve(folder)], testMatch: [join(resolve(folder), spec)] };
-      const { status } = spawnSync(
-        process.execPath,
-        [join(home, "node_modules/jest/bin/jest.js"), "--runInBand", "--forceExit", "--config", JSON.stringify(config)],
-        { cwd: home, env, stdio: "inherit" }
-      );
+      const program = [join(home, "node_modules/jest/bin/jest.js"), "--runInBand", "--forceExit"];
+      const { status } = spawnSync(process.execPath, [...program, "--config", JSON.stringify(config)], {
+        cwd: home,
+        env,
+        stdio: "inherit"
+      });
       if (status !== 0) failed = 1;
-      console.log(`${basename(spec)}: audit ${holdfast.audit().trim().split("\n").pop()}`);
+      console.log(`${basename(spec)}: audit: ${holdfast.audit().trim().split("\n").pop()}`);
     }
-  } finally {
-    await Promise.all([postgres.stop(), holdfast.stop()]);
-  }
-  return failed;
+    return failed;
+  });
 }
 
 const jest = {
@@ -73,6 +71,7 @@ const jest = {
   },
   modulePaths: [join(home, "node_modules")],
   moduleNameMapper: {
+    "^@medusajs/medusa/link-modules$": join(home, "node_modules/@medusajs/link-modules"),
     "^@medusajs/test-utils$": join(__dirname, "test-utils.js"),
     "^\\.\\./\\.\\./src/services$": join(__dirname, "services.js")
   },
