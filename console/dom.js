@@ -19,7 +19,10 @@ export function add(to, ...children) {
 }
 
 /* Text of the database: isolated, so that marks of direction in it do not move the text beside it. */
-export const code = text => h('bdi', {class: 'code', translate: 'no'}, String(text))
+/* A code of usual length never breaks; a long one may, so that it fits a phone. */
+const UNBROKEN = 28
+export const code = text =>
+  h('bdi', {class: String(text).length > UNBROKEN ? 'code long' : 'code', translate: 'no'}, String(text))
 export const said = text => h('bdi', null, String(text))
 
 export function link(to, text) {
@@ -101,27 +104,28 @@ export function state(name) {
 /* ---- tables */
 
 /* A table whose rows are kept by their key, so that a poll moves neither the focus nor the selection.
- * columns: [{head, cell(item) -> node or text, number?: true, wide?: true}]; key(item) -> string. */
+ * columns: [{head, cell(item) -> node or text, number?: true, wide?: true}]; key(item) -> string. On a narrow screen each
+ * row is a card: the roles keep the table for screen readers, and each cell has its head. */
 export class Table {
   constructor(label, columns, key) {
     this.columns = columns
     this.key = key
     this.rows = new Map()
-    this.body = h('tbody')
+    this.body = h('tbody', {role: 'rowgroup'})
     this.element = h(
       'div',
-      {class: 'table', tabindex: '0', role: 'region', 'aria-label': label},
+      {class: 'table cards', tabindex: '0', role: 'region', 'aria-label': label},
       h(
         'table',
-        null,
+        {role: 'table'},
         h('caption', {class: 'hidden'}, label),
         h(
           'thead',
-          null,
+          {role: 'rowgroup'},
           h(
             'tr',
-            null,
-            columns.map(c => h('th', {scope: 'col', class: kind(c)}, c.head)),
+            {role: 'row'},
+            columns.map(c => h('th', {scope: 'col', role: 'columnheader', class: kind(c)}, c.head)),
           ),
         ),
         this.body,
@@ -135,7 +139,7 @@ export class Table {
     row.made = made
     this.columns.forEach((c, i) => {
       const cell = row.tr.children[i],
-        next = add(h('td', {class: kind(c)}), c.cell(item) ?? '–')
+        next = add(h('td', {class: kind(c), role: 'cell', 'data-head': c.head || null}), c.cell(item) ?? '–')
       if (!cell) row.tr.append(next)
       else if (!cell.isEqualNode(next)) {
         const held = cell.contains(document.activeElement)
@@ -152,7 +156,7 @@ export class Table {
     this.rows = new Map()
     for (const item of items) {
       const key = this.key(item),
-        row = before.get(key) ?? {tr: h('tr')}
+        row = before.get(key) ?? {tr: h('tr', {role: 'row'})}
       before.delete(key)
       this.rows.set(key, row)
       this.#fill(row, item)

@@ -50,7 +50,7 @@ def narrow_and_dark(page, service):
     page.dark(True)
     page.open(service, 'now')
     page.until('document.querySelector("figure canvas")')
-    for place, ready in (('now', 'Skus'), ('stock', 'available'), ('sku/MUG', 'movement'), ('locations', 'kind'), ('location/main', 'What lies there'),
+    for place, ready in (('now', 'Skus'), ('stock', 'MUG'), ('sku/MUG', 'movement'), ('locations', 'main'), ('location/main', 'What lies there'),
                          ('sheet/transfer', 'Scan'), ('sheet/count', 'Blind'), ('orders', 'held'), ('jobs', 'settle'), ('events', 'live')):
         page.go(place)
         page.says(ready)

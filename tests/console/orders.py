@@ -204,3 +204,43 @@ def movements_by_key(page, service):
     page.fill('By', 'boss')
     page.until(f"[...document.querySelectorAll('[aria-label=\"Movements of FLOW\"] tbody tr')].every(r => r.innerText.includes('boss'))")
     page.js('sessionStorage.clear()')
+
+
+# ---- on a phone
+
+OVER = """[...document.querySelectorAll('button, a, input, select')].filter(e => e.checkVisibility() && !e.closest('.skip') &&
+    (e.getBoundingClientRect().right > innerWidth || e.getBoundingClientRect().left < 0)).map(e => e.innerText || e.id).join()"""
+BROKEN = "[...document.querySelectorAll('main .code:not(.long)')].filter(e => e.getClientRects().length > 1).map(e => e.innerText).join()"
+SIDEWAYS = """[...document.querySelectorAll('main .cards')].filter(e => e.checkVisibility() && e.scrollWidth > e.clientWidth).map(e => e.ariaLabel).join()"""
+
+
+@check()
+def on_a_phone(page, service):
+    receive(service, 'phone', ('PHONE-APRON-CANVAS-SAGE-XXL', 'phone-hall-at-the-station', 50), ('P' * 128, 'phone-hall-at-the-station', 9))
+    service.call('PUT', 'v1/skus/PHONE-APRON-CANVAS-SAGE-XXL/threshold', {'low': 60, 'location': 'phone-hall-at-the-station'})
+    order(service, 'phone', ('PHONE-APRON-CANVAS-SAGE-XXL', 'phone-hall-at-the-station', 3), ('P' * 128, 'phone-hall-at-the-station', 1),
+          confirm=True, customer='a.customer-of-the-phone@example.org')
+    order(service, 'phone failed', ('PHONE-APRON-CANVAS-SAGE-XXL', 'phone-hall-at-the-station', 1), confirm=True)
+    task = service.call('POST', 'v1/tasks', {'kind': 'settle', 'worker': 'packer', 'limit': 1000})[1]['task_id']
+    service.call('POST', f'v1/tasks/{task}/fail', {'orders': [{'order_id': 'phone failed', 'error': 'no carrier came', 'retry': False}]})
+    service.call('POST', f'v1/tasks/{task}/return')
+    service.call('POST', 'v1/webhooks', {'webhook_id': 'phone', 'url': 'http://127.0.0.1:9/a/receiver/of/the/phone'})
+    page.width(390)
+    try:
+        for place, ready in (('now', 'Skus'), ('stock?q=phone', 'PHONE'), ('sku/PHONE-APRON-CANVAS-SAGE-XXL', 'movement'), ('orders', 'phone'),
+                             ('order/phone', 'confirmed'), ('jobs', 'no carrier came'), ('events', 'phone'), ('locations', 'phone-hall'),
+                             ('location/phone-hall-at-the-station', 'What lies there')):
+            page.open(service, place)
+            page.says(ready)
+            time.sleep(.3)
+            assert page.js('return document.documentElement.scrollWidth') <= 390, place
+            for what in (OVER, BROKEN, SIDEWAYS):
+                assert page.js('return ' + what) == '', (place, what, page.js('return ' + what))
+        page.open(service, 'orders')
+        page.until("document.querySelector('main td:nth-child(2)')")
+        assert page.js("return getComputedStyle(document.querySelector('main td:nth-child(2)'), '::before').content") == '"state"'
+        assert page.js("return getComputedStyle(document.querySelector('main tr:last-child')).display") == 'block', 'a card'
+    finally:
+        page.width(1280)
+        service.call('DELETE', 'v1/webhooks/phone')
+        service.call('POST', 'v1/releases', {'order_ids': ['phone', 'phone failed']})
