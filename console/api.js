@@ -10,6 +10,7 @@ export const session = {
   service: '',
   instance: '',
   listeners: [],
+  slow: [] /* told of a call that has had no answer for 3 s, by the time it was made; null: it has ended */,
   key: () => sessionStorage.getItem(KEY),
   keep: key => sessionStorage.setItem(KEY, key),
   forget: () => sessionStorage.removeItem(KEY),
@@ -26,6 +27,21 @@ export function query(values) {
   return all.length ? '?' + all.map(([n, v]) => n + '=' + encode(v)).join('&') : ''
 }
 
+const SLOW_MS = 3000
+/* Tells the listeners if a call takes long -> to be called at its end. */
+function watched() {
+  const began = Date.now()
+  let told = false
+  const timer = setTimeout(() => {
+    told = true
+    session.slow.forEach(f => f(began))
+  }, SLOW_MS)
+  return () => {
+    clearTimeout(timer)
+    if (told) session.slow.forEach(f => f(null))
+  }
+}
+
 /* Makes a call -> {ok, status, data, code, replayed}. It throws only if it was aborted.
  * code: of the problem, or `no_answer`. */
 export async function call(method, at, body, {signal, text, timeout_s = 40} = {}) {
@@ -33,7 +49,8 @@ export async function call(method, at, body, {signal, text, timeout_s = 40} = {}
     key = session.key()
   if (key) headers.Authorization = 'Bearer ' + key
   if (body !== undefined) headers['Content-Type'] = 'application/json'
-  const late = AbortSignal.timeout(timeout_s * 1000)
+  const late = AbortSignal.timeout(timeout_s * 1000),
+    ended = watched()
   try {
     const answer = await fetch(new URL(at.startsWith('/') ? at.slice(1) : 'v1/' + at, BASE), {
       method,
@@ -59,6 +76,8 @@ export async function call(method, at, body, {signal, text, timeout_s = 40} = {}
   } catch (e) {
     if (signal?.aborted) throw e
     return {ok: false, status: 0, data: {}, code: 'no_answer'}
+  } finally {
+    ended()
   }
 }
 export const get = (at, options) => call('GET', at, undefined, options)

@@ -1,5 +1,5 @@
 /* main.js - the frame: the key, the pages by the address after #, and when they ask again. */
-import {add, button, code, h, put, span, tell} from './dom.js'
+import {button, clockTime, code, h, put, tell} from './dom.js'
 import {call, get, may, session} from './api.js'
 import {quiet} from './ask.js'
 import {search} from './search.js'
@@ -58,20 +58,18 @@ class Poll {
   }
 }
 
-/* Shows a line while the service does not answer. */
-const line = document.getElementById('link')
-let silent_since = null
+/* Shows a line while the service does not answer: after a failed call, and when one has had no answer for 3 s. */
+const line = document.getElementById('link'),
+  BEFORE = 'What is shown is from before; this page goes on by itself when it is back.'
+session.slow.push(since => {
+  line.hidden = since == null
+  if (since != null) tell(line, `No answer from the service since ${clockTime(since)}. ${BEFORE}`)
+})
 function heard(result) {
   if (!result) return
   const lost = result.ok === false && (result.status === 0 || result.status === 503)
-  silent_since = lost ? (silent_since ?? Date.now()) : null
   line.hidden = !lost
-  if (lost)
-    tell(
-      line,
-      (result.status ? 'The database does not answer' : 'The service does not answer') +
-        '. What is shown is from before; this page goes on by itself when it is back.',
-    )
+  if (lost) tell(line, (result.status ? 'The database does not answer. ' : 'The service does not answer. ') + BEFORE)
 }
 
 /* ---- pages */

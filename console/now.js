@@ -1,10 +1,11 @@
 /* now.js - the page with the present figures, and with what is wrong. */
-import {ago, code, facts, fullTime, h, link, many, now, number, put, said, span, stateWord, time} from './dom.js'
+import {ago, code, facts, fullTime, h, link, many, now, number, put, said, span, stateWord, tell, time} from './dom.js'
 import {COLOURS, Plot} from './plots.js'
-import {unread} from './ask.js'
+import {field, unread} from './ask.js'
 import {get, session} from './api.js'
 
-const SECONDS = 600,
+const SECONDS = 3600,
+  TEN_MINUTES = 600,
   LEASE_LATE_MS = 15000,
   DUE_LATE_S = 60
 
@@ -56,7 +57,8 @@ const PLOTS = [
   ],
 ]
 
-/* The last 600 seconds of one process. It begins again when another process answers. */
+/* The last hour of one process, as far as this tab has asked: the service has ten minutes. It begins again when another
+ * process answers, or when more than ten minutes are missing. */
 class Activity {
   constructor() {
     this.clear()
@@ -70,7 +72,8 @@ class Activity {
   }
 
   take({now, instance, since, series}) {
-    if (instance !== this.instance || Date.parse(since) > Date.parse(this.since)) this.clear()
+    const gap = this.times.length > 0 && Date.parse(since) / 1000 > this.times.at(-1) + 1
+    if (instance !== this.instance || gap || Date.parse(since) > Date.parse(this.since)) this.clear()
     this.instance = instance
     this.since = now
     const from = Date.parse(since) / 1000,
@@ -95,9 +98,12 @@ class Activity {
   }
 }
 
-function byMinute(activity) {
+const activity = new Activity() /* stays while other pages are shown */
+
+function byMinute(from) {
   const minutes = new Map()
   activity.times.forEach((t, i) => {
+    if (i < from) return
     const minute = Math.floor(t / 60) * 60
     const row = minutes.get(minute) ?? {granted: 0, refused: 0, answered: 0, settled: 0, p99_ms: 0}
     for (const name of ['granted', 'refused', 'answered', 'settled']) row[name] += activity.series[name][i] ?? 0
@@ -107,7 +113,7 @@ function byMinute(activity) {
   return [...minutes].reverse()
 }
 
-function minutesTable(activity) {
+function minutesTable(from, title) {
   const head = ['from', 'granted', 'refused', 'requests', 'settled', 'slowest 99 % (ms)']
   return h(
     'div',
@@ -115,7 +121,7 @@ function minutesTable(activity) {
     h(
       'table',
       null,
-      h('caption', {class: 'hidden'}, 'The last ten minutes, by the minute'),
+      h('caption', {class: 'hidden'}, `${title}, by the minute`),
       h(
         'thead',
         null,
@@ -128,7 +134,7 @@ function minutesTable(activity) {
       h(
         'tbody',
         null,
-        byMinute(activity).map(([minute, row]) =>
+        byMinute(from).map(([minute, row]) =>
           h(
             'tr',
             null,
@@ -390,7 +396,6 @@ function totals(stats) {
 }
 
 export function show({room, poll, signal}) {
-  const activity = new Activity()
   const top = h('section', {'aria-label': 'What is wrong', class: 'top'}, h('p', {class: 'muted'}, 'Looking …'))
   const of_process = h('p', {class: 'muted'}),
     failed = h('div'),
@@ -400,7 +405,23 @@ export function show({room, poll, signal}) {
   const codes = h('div', {class: 'refusals'})
   let refusals = null,
     refusal_codes = ''
-  const minutes = h('details', null, h('summary', null, 'The last ten minutes as a table'), h('div'))
+  const which = field('Show', {
+    options: [
+      ['', 'ten minutes'],
+      ['hour', 'an hour'],
+    ],
+  })
+  const title = h('h2'),
+    summary = h('summary'),
+    minutes = h('details', null, summary, h('div'))
+  /* The service has ten minutes; of an hour there is what this tab has gathered. */
+  const length = () => (which.value ? SECONDS : TEN_MINUTES),
+    last = values => values.slice(-length()),
+    words = () => (which.value ? 'the last hour' : 'the last ten minutes')
+  const tellWords = () => {
+    tell(title, `This service, ${words()}`)
+    tell(summary, `The ${words().slice(4)} as a table`)
+  }
   const own = plots.filter((_, i) => PLOTS[i][2] !== 'database'),
     shared = plots.filter((_, i) => PLOTS[i][2] === 'database')
 
@@ -409,7 +430,7 @@ export function show({room, poll, signal}) {
     h(
       'section',
       null,
-      h('h2', null, 'This service, the last ten minutes'),
+      h('div', {class: 'bar'}, title, h('div', {class: 'push'}, which.element)),
       of_process,
       failed,
       h(
@@ -460,9 +481,34 @@ export function show({room, poll, signal}) {
           ),
         )
     }
-    refusals?.show([activity.times, ...names.map(n => activity.codes[n])])
+    refusals?.show([activity.times, ...names.map(n => activity.codes[n])].map(last))
   }
 
+  const tables = () => {
+    const from = Math.max(0, activity.times.length - length())
+    if (minutes.open) put(minutes.lastChild, minutesTable(from, summary.textContent))
+  }
+  const draw = () => {
+    put(
+      of_process,
+      'Figures of the process that answers, instance ',
+      code(activity.instance),
+      ', second by second',
+      which.value && activity.times.length < SECONDS && [', since ', fullTime(activity.times[0] * 1000)],
+      '.',
+    )
+    PLOTS.forEach(([, series], i) =>
+      plots[i].show([activity.times, ...series.map(s => activity.series[s.key])].map(last)),
+    )
+    showCodes()
+    tables()
+  }
+  tellWords()
+  if (activity.times.length) draw()
+  which.input.addEventListener('change', () => {
+    tellWords()
+    if (activity.times.length) draw()
+  })
   poll(async signal => {
     const since = activity.since ? '?since=' + encodeURIComponent(activity.since) : ''
     const result = await get('activity' + since, {signal})
@@ -472,15 +518,10 @@ export function show({room, poll, signal}) {
     }
     put(failed)
     activity.take(result.data)
-    put(of_process, 'Figures of the process that answers, instance ', code(result.data.instance), ', second by second.')
-    PLOTS.forEach(([, series], i) => plots[i].show([activity.times, ...series.map(s => activity.series[s.key])]))
-    showCodes()
-    if (minutes.open) put(minutes.lastChild, minutesTable(activity))
+    draw()
     return result
   }, 2)
-  minutes.addEventListener('toggle', () => {
-    if (activity.since) put(minutes.lastChild, minutesTable(activity))
-  })
+  minutes.addEventListener('toggle', tables)
 
   poll(async signal => {
     const {ready, stats, all} = await whatIsWrong(signal)

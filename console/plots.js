@@ -34,6 +34,17 @@ const tick = (ms, step) =>
 const alone = values =>
   values.flatMap((v, i) => (v != null && values[i - 1] == null && values[i + 1] == null ? [i] : []))
 
+const PEAK = 4,
+  ROOM = 1.5
+/* The top of a plot. A burst would press all else flat, so it is cut off: where the highest value is more than four
+ * times as high as four fifths of those above zero are at most. */
+export function topOf(series) {
+  const values = series.flat().filter(n => n > 0).sort((a, b) => a - b),
+    highest = values.at(-1) ?? 0,
+    usual = (values[Math.floor((values.length - 1) * 0.8)] ?? 0) * ROOM
+  return usual > 1 && highest > usual * PEAK ? usual : highest
+}
+
 /* series: [{label, unit?, colour?: 0.., gaps?: true: the line bridges times without a value, steps?: true}] */
 export class Plot {
   constructor(title, series, {signal, height = 120, seconds = false} = {}) {
@@ -53,6 +64,8 @@ export class Plot {
         ),
       ),
     )
+    this.peak = h('span', {hidden: true})
+    keys.append(this.peak)
     this.room = h('div', {class: 'canvas', role: 'img', 'aria-label': title})
     this.element = h(
       'figure',
@@ -84,7 +97,7 @@ export class Plot {
           y: false,
           sync: this.options.seconds ? {key: 'seconds'} : undefined,
         },
-        scales: {y: {range: (u, low, high) => [Math.min(0, low ?? 0), Math.max(high ?? 1, 1) * 1.05]}},
+        scales: {y: {range: (u, low, high) => [Math.min(0, low ?? 0), Math.max(this.top ?? high ?? 1, 1) * 1.05]}},
         padding: [6, 8, 0, 0],
         axes: [
           {...axis, size: 24, space: 60, values: (u, all, axis, space, step) => all.map(t => tick(t * 1000, step))},
@@ -134,6 +147,12 @@ export class Plot {
 
   show(data) {
     this.data = data
+    if (this.options.seconds) {
+      const highest = data.slice(1).reduce((all, of) => of.reduce((top, n) => Math.max(top, n ?? 0), all), 0)
+      this.top = topOf(data.slice(1))
+      this.peak.hidden = this.top >= highest
+      tell(this.peak, `cut off: up to ${number(highest)}`)
+    }
     if (this.plot) this.plot.setData(data)
     else this.#open(data)
     if (this.plot.cursor.idx == null) this.#read(null)

@@ -244,3 +244,44 @@ def on_a_phone(page, service):
         page.width(1280)
         service.call('DELETE', 'v1/webhooks/phone')
         service.call('POST', 'v1/releases', {'order_ids': ['phone', 'phone failed']})
+
+
+# ---- plots, and a service that hangs
+
+@check()
+def a_plot_after_a_burst(page, service):
+    page.open(service, 'now')
+    page.says('Skus')
+    tops = page.driver.execute_async_script("""const [done] = arguments, quiet = Array.from({length: 600}, (_, i) => 4 + i % 3)
+        import('./plots.js').then(({topOf}) => done([
+            topOf([quiet]), topOf([quiet.with(300, 5000).with(301, 4000)]), topOf([quiet.map(n => n * 3), [null, 60, null]]), topOf([[null, 0]]),
+            topOf([[0, 0, 7, 0]])]))""")
+    assert tops == [6, 9, 60, 0, 7], tops      # the usual fills the plot, and the burst is cut off; without one, all is shown
+    for n in range(2):
+        service.call('POST', 'v1/reservations', {'order_id': f'burst {n}', 'lines': [{'sku': 'MUG', 'qty': 1}]})
+    page.fill('Show', 'hour')
+    page.says('This service, the last hour')
+    page.says('second by second, since ')
+    points = "document.querySelectorAll('figure canvas').length"
+    page.until(f'{points} >= 9')
+    page.press('Orders')                        # what was gathered stays
+    page.press('Now')
+    page.until(f'{points} >= 9')
+    page.says('This service, the last ten minutes')
+
+
+@check(dies=True)
+def a_service_that_hangs(page, service):
+    import signal
+    page.open(service, 'stock')
+    page.says('MUG')
+    service.process.send_signal(signal.SIGSTOP)
+    began = time.monotonic()
+    try:
+        page.says('No answer from the service since', within_s=30)
+        took = time.monotonic() - began
+    finally:
+        service.process.send_signal(signal.SIGCONT)
+    print(f'    told after {took:.1f} s')
+    assert 3 <= took < 3 + 5 + 4, took          # the list asks every 5 s
+    page.until("document.getElementById('link').hidden")
