@@ -104,8 +104,8 @@ export function state(name) {
 /* ---- tables */
 
 /* A table whose rows are kept by their key, so that a poll moves neither the focus nor the selection.
- * columns: [{head, cell(item) -> node or text, number?: true, wide?: true}]; key(item) -> string. On a phone each row is
- * a card: the roles keep the table for screen readers, and each cell has its head. */
+ * columns: [{head, cell(item) -> node or text, number?: true, wide?: true}]; key(item) -> string. On a phone each row
+ * is a card: the roles keep the table for screen readers, and each cell has its head. */
 export class Table {
   constructor(label, columns, key) {
     this.columns = columns
