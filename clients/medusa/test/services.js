@@ -112,8 +112,8 @@ async function withServices(work) {
 }
 
 /**
- * A process that has said that it is ready. It writes its log to a file: nobody reads a pipe while a test runs. The whole
- * log is shown if it ends before it is ready.
+ * A process that has said that it is ready. It writes its log to a file, since a pipe that is not read stops it. The
+ * whole log is shown if it ends before it is ready.
  */
 async function started([program, ...args], log, ready) {
   const file = openSync(log, "w");
