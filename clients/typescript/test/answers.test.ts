@@ -49,7 +49,7 @@ const problem = (status: number, code: string, headers: Record<string, string> =
 const good = json(201, ORDER);
 const html = (status: number, headers: Record<string, string> = {}): Reply => to =>
   to.writeHead(status, { "Content-Type": "text/html", ...headers }).end("<h1>hello</h1>");
-const reset: Reply = to => to.socket?.resetAndDestroy();
+const reset: Reply = to => to.socket?.destroy();
 const silent: Reply = () => undefined;
 
 async function refused(call: Promise<unknown>): Promise<HoldfastError> {

@@ -1,5 +1,6 @@
 // Stands between clients and the service, and does to requests what a network may do: it loses them, loses or cuts off
-// their answers, delays them, and sends them twice, at once or much later.
+// their answers, delays them, and sends them twice, at once or much later. It never calls resetAndDestroy: after that,
+// Node 20 may spin for ever at its end.
 import { Agent, createServer, request, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { sleep } from "./stage.js";

@@ -19,7 +19,7 @@ before(async () => {
   service = await Service.start("--jobs=expire,reap,deliver", "--webhooks-allow=127.0.0.1/32", "--idle-timeout=1");
   holdfast = new Holdfast(service.address);
 });
-after(() => service.end());
+after(() => service?.end());
 
 async function refused(call: Promise<unknown>): Promise<HoldfastError> {
   const thrown = await call.then(() => assert.fail("it was no error"), (error: unknown) => error);

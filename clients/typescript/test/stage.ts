@@ -8,6 +8,8 @@ import { fileURLToPath } from "node:url";
 
 export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const PROGRAM = process.env["HOLDFAST_BIN"] ?? join(ROOT, "build/holdfast");
+/** The program takes HOLDFAST_BIN for an option, and knows no such one. */
+const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("HOLDFAST_")));
 const START_MS = 60_000;
 
 /** `holdfast serve` on a folder of its own, always at the same address. */
@@ -29,7 +31,7 @@ export class Service {
 
   async start(): Promise<void> {
     const words = ["serve", "--data", this.data, ...this.flags];
-    const child = spawn(PROGRAM, words, { stdio: ["ignore", "ignore", "pipe"] });
+    const child = spawn(PROGRAM, words, { env, stdio: ["ignore", "ignore", "pipe"] });
     this.#process = child;
     this.address = await new Promise((resolve, reject) => {
       const say = (why: string) => reject(new Error(`${PROGRAM} ${why}\n${this.#log.slice(-2000)}`));
@@ -71,7 +73,7 @@ export class Service {
     try {
       const status = await ended(this.#process!, "SIGTERM");
       if (status !== 0) throw new Error(`the service ended with ${status}\n${this.#log.slice(-2000)}`);
-      execFileSync(PROGRAM, ["audit", "--data", this.data], { stdio: ["ignore", "pipe", "pipe"] });
+      execFileSync(PROGRAM, ["audit", "--data", this.data], { env, stdio: ["ignore", "pipe", "pipe"] });
     } finally {
       this.vanish();
     }
