@@ -36,10 +36,11 @@ export const toPlace = place => link('#/location/' + encodeURIComponent(place), 
 
 const digits = new Intl.NumberFormat('en')
 export const number = n => (n == null ? '–' : digits.format(n))
-export const units = n => number(n) + (n === 1 || n === -1 ? ' unit' : ' units')
-/* The form of a verb for a number: are(1, 'is', 'are'). */
-export const are = (n, one, more) => (n === 1 || n === -1 ? one : more)
-export const many = (n, one, more = one + 's') => `${number(n)} ${n === 1 ? one : more}`
+const plurals = new Intl.PluralRules('en')
+/* The form of a word for a number: are(1, 'is', 'are'). */
+export const are = (n, one, more) => (plurals.select(Math.abs(n)) === 'one' ? one : more)
+export const many = (n, one, more = one + 's') => `${number(n)} ${are(n, one, more)}`
+export const units = n => many(n, 'unit')
 export const signed = n => (n > 0 ? '+' : '') + number(n)
 
 let ahead = 0 /* ms by which the service's clock is ahead of the browser's */
@@ -53,9 +54,12 @@ export function clockTime(at) {
   const d = new Date(at)
   return `${two(d.getHours())}:${two(d.getMinutes())}:${two(d.getSeconds())}`
 }
+const zones = new Intl.DateTimeFormat('en', {timeZoneName: 'short'})
+const zone = at => zones.formatToParts(new Date(at)).find(p => p.type === 'timeZoneName').value
+/* Day, time and zone: 2027-01-31 08:30:00 GMT+1. */
 export function fullTime(at) {
   const d = new Date(at)
-  return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())} ${clockTime(at)}`
+  return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())} ${clockTime(at)} ${zone(at)}`
 }
 /* A time in the reader's time zone; its title has UTC. */
 export const time = at => (at ? h('time', {datetime: at, title: at}, fullTime(at)) : '–')
@@ -77,7 +81,7 @@ export function ago(at) {
 }
 
 /* [the trade's word for a state, what it means]. A state that is not here is called as the service calls it. */
-const STATES = {
+export const STATES = {
   held: ['held', 'not confirmed yet: when its time is over, its units are for sale again'],
   confirmed: ['confirmed', 'its units are kept until it is shipped'],
   settled: ['shipped', 'its units have left the house'],

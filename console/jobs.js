@@ -1,4 +1,4 @@
-/* jobs.js - jobs, tasks, and buried orders by their error. */
+/* jobs.js - jobs, tasks, and failed orders by their error. */
 import {Table, are, button, code, h, many, now, number, put, said, span, state, time, units} from './dom.js'
 import {call, may, query} from './api.js'
 import {announce, ask, asking, field, unread} from './ask.js'
@@ -103,7 +103,7 @@ const TASKS = [
   {head: 'claimed', cell: t => time(t.created_at)},
 ]
 
-/* ---- buried orders */
+/* ---- failed orders, which the service calls buried */
 
 /* All groups: the service counts 10,000 orders a page, and the pages are added up. */
 async function groups(page, told) {
@@ -135,7 +135,7 @@ function kickAll(group, again) {
     kicked = 0
   const n = many(group.orders, 'order')
   return ask({
-    title: group.all ? 'Kick all buried orders' : 'Kick buried orders',
+    title: group.all ? 'Kick all failed orders' : 'Kick failed orders',
     say: () => ({
       what: [
         h('b', null, n),
@@ -194,7 +194,7 @@ async function releaseAll(group, page, again) {
     room.dispatchEvent(new Event('refresh', {bubbles: true}))
   }
   const asked = ask({
-    title: group.all ? 'Release all buried orders' : 'Release buried orders',
+    title: group.all ? 'Release all failed orders' : 'Release failed orders',
     body: [room],
     danger: true,
     say: () =>
@@ -230,7 +230,7 @@ async function releaseAll(group, page, again) {
     done: () =>
       `${many(released, 'order is', 'orders are')} released.` +
       (released < ids.length
-        ? ` ${many(ids.length - released, 'was', 'were')} not buried any more, or could not be.`
+        ? ` ${many(ids.length - released, 'was', 'were')} not among the failed ones any more, or could not be.`
         : ''),
   })
   gather().catch(() => {})
@@ -250,7 +250,7 @@ const buriedColumns = (page, kick, again) => [
       h('a', {href: '#/orders' + query({state: 'buried', error: g.error})}, 'Orders'),
       ' ',
       may('order', 'worker') && [kick(g), ' '],
-      may('order') && button('Release', () => releaseAll(g, page, again)),
+      may('order') && button('Release', () => releaseAll(g, page, again), {class: 'apart'}),
     ],
   },
 ]
@@ -262,7 +262,7 @@ function buried(page) {
   let poll = null,
     known = {items: [], counted: 0, other: 0}
   const again = () => poll.now()
-  const none = of => announce('No order is buried', of ?? '', ' any more.')
+  const none = of => announce('No failed order is left', of ?? '', '.')
   /* A group that is no longer among the listed ones is kicked as it was shown, if some groups are not listed. */
   const kick = ({error, ...shown}) =>
     asking(page, 'Kick', read, () => {
@@ -271,7 +271,7 @@ function buried(page) {
     })
   const every = () => ({all: true, orders: known.counted})
   const table = new Table(
-    'Buried orders by their last error',
+    'Failed orders by their last error',
     buriedColumns(page, kick, again),
     g => JSON.stringify(g.error),
   )
@@ -288,7 +288,7 @@ function buried(page) {
           ? `${number(counted)} counted so far …`
           : other
             ? `${many(other, 'order')} have further errors.`
-            : 'No order is buried.',
+            : 'No order has failed.',
       )
       if (!items.length) put(all)
       else if (!all.children.length)
@@ -296,7 +296,7 @@ function buried(page) {
           ...[
             may('order', 'worker') &&
               asking(page, 'Kick all', read, () => (known.counted ? kickAll(every(), again) : none())),
-            may('order') && button('Release all', () => releaseAll(every(), page, again)),
+            may('order') && button('Release all', () => releaseAll(every(), page, again), {class: 'push apart'}),
           ].filter(Boolean),
         )
     })
@@ -305,7 +305,7 @@ function buried(page) {
     return result
   }
   poll = page.poll(read, 10)
-  return h('section', null, h('h2', null, 'Buried orders'), wrong, table.element, said_, all)
+  return h('section', null, h('h2', {title: 'Holdfast: buried'}, 'Failed orders'), wrong, table.element, said_, all)
 }
 
 export function show(page) {

@@ -1,6 +1,6 @@
 /* list.js - a list that the service gives page by page. It asks for pages by itself until it has 100 rows or the end; a
  * button asks for more. A list of one page is refreshed while it is visible. */
-import {button, h, number, put} from './dom.js'
+import {button, h, many, put} from './dom.js'
 import {unread} from './ask.js'
 
 export const ROWS = 100
@@ -37,7 +37,7 @@ export class List {
     this.table.element.hidden = this.items.length === 0
     this.none.hidden = this.items.length > 0
     put(this.none, walking ? 'Looking on …' : this.cursor ? 'Nothing so far.' : this.empty)
-    const found = `${number(this.items.length)} ${this.what}${this.items.length === 1 ? '' : 's'}`
+    const found = many(this.items.length, this.what)
     const told = JSON.stringify([found, walking, this.cursor != null, this.pages > 1])
     if (told === this.told) return
     this.told = told

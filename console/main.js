@@ -2,6 +2,7 @@
 import {button, clockTime, code, h, put, tell} from './dom.js'
 import {call, get, may, session} from './api.js'
 import {quiet} from './ask.js'
+import {help} from './glossary.js'
 import {search} from './search.js'
 
 /* Each page is a module with show(page); the first word behind #/ names it. A page of one thing is `of` its list. */
@@ -244,7 +245,7 @@ async function begin() {
   })
   whoIsThere()
   navigation()
-  document.getElementById('find').replaceChildren(search())
+  document.getElementById('find').replaceChildren(search(), help)
   go()
 }
 

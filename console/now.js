@@ -41,14 +41,14 @@ const PLOTS = [
     ],
   ],
   [
-    'Settled and delivered',
+    'Shipped and delivered',
     [
-      {key: 'settled', label: 'settled', unit: '/s'},
+      {key: 'settled', label: 'shipped', unit: '/s'},
       {key: 'delivered', label: 'events delivered', unit: '/s'},
     ],
   ],
   ['Oldest that is due', [{key: 'oldest_due_s', label: 'waits for', unit: 's', gaps: true, steps: true}], 'database'],
-  ['Buried orders', [{key: 'buried', label: 'orders', gaps: true, steps: true, colour: 3}], 'database'],
+  ['Failed orders', [{key: 'buried', label: 'orders', gaps: true, steps: true, colour: 3}], 'database'],
   ['Open tasks', [{key: 'tasks', label: 'tasks', gaps: true, steps: true}], 'database'],
   [
     'Events not delivered',
@@ -114,7 +114,7 @@ function byMinute(from) {
 }
 
 function minutesTable(from, title) {
-  const head = ['from', 'granted', 'refused', 'requests', 'settled', 'slowest 99 % (ms)']
+  const head = ['from', 'granted', 'refused', 'requests', 'shipped', 'slowest 99 % (ms)']
   return h(
     'div',
     {class: 'table'},
@@ -138,7 +138,7 @@ function minutesTable(from, title) {
           h(
             'tr',
             null,
-            h('td', null, fullTime(minute * 1000).slice(0, -3)),
+            h('td', null, fullTime(minute * 1000).slice(0, 16)),
             [row.granted, row.refused, row.answered, row.settled, row.p99_ms].map(n =>
               h('td', {class: 'number'}, number(n)),
             ),
@@ -385,7 +385,7 @@ function totals(stats) {
       null,
       h('h2', null, 'Work'),
       facts([
-        ['Ready to settle', number(stats.ready)],
+        ['Ready to ship', number(stats.ready)],
         ['Ready to expire', number(stats.ready_to_expire)],
         ['Open tasks', number(stats.tasks_open)],
         ['Kept events', number(stats.event_rows)],

@@ -183,7 +183,7 @@ def what_an_order_has_to_do_with(page, service):
     tomorrow = time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(time.time() + 86000))
     service.call('POST', 'v1/reservations', {'order_id': 'kin 4', 'confirm': True, 'ship_after': tomorrow, 'lines': [{'sku': 'MUG', 'qty': 1}]})
     page.go('order/kin%204')
-    page.until('/Next attempt\\s+\\S+ \\S+, in 23 h/.test(document.body.innerText)')
+    page.until('/Next attempt\\s+\\S+ \\S+ \\S+, in 23 h/.test(document.body.innerText)')
     service.call('POST', 'v1/reservations/kin%204/release')
 
 
@@ -294,7 +294,7 @@ def a_dialog_names_what_is_now(page, service):
         page.press('Cancel')
     service.call('POST', 'v1/reservations/as%20of%20now%200/kick')
     page.until(kick).click()
-    page.says('No order is buried with the error “as of now” any more.')
+    page.says('No failed order is left with the error “as of now”.')
     service.call('PUT', 'v1/jobs/settle', {'paused': True})
     page.press('Pause')
     page.says('The job settle is paused by now.')
@@ -463,7 +463,7 @@ def buried_orders(page, service):
     page.until(f"[...{row}.querySelectorAll('button')].find(b => b.innerText === 'Kick')", 'no carrier').click()
     page.press('Kick 4 orders')
     page.says('4 orders went back to the workers.')
-    page.says('No order is buried.')
+    page.says('No order has failed.')
     bury(service, 'to be lost', 1)
     subprocess.run(['mariadb', '--no-defaults', '--user=root', f'--socket={service.command[3]}/mariadbd.sock', 'holdfast', '-e',
                     'UPDATE reservation SET last_error = NULL WHERE order_id = "to be lost 0"'], check=True)     # by hand: workers name one
@@ -473,7 +473,7 @@ def buried_orders(page, service):
     page.says('1 order without an error goes back to the workers.')
     page.press('Kick 1 order')
     page.says('1 order went back to the workers.')
-    page.says('No order is buried.')
+    page.says('No order has failed.')
     page.says('packer')
 
 

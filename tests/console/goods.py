@@ -203,7 +203,7 @@ def every_figure_of_the_jobs(page, service):
     order(service, 'books ready', ('BOOK-0', 'books-hamburg', 1), confirm=True)
     page.open(service, 'jobs')
     page.says('books error 1')
-    rows = page.until(TABLE, 'Buried orders')
+    rows = page.until(TABLE, 'Failed orders')
     assert {row['last error']: figures(row, 'orders')[0] for row in rows} == {error: int(count) for error, count in service.sql(
         'SELECT last_error, COUNT(*) FROM reservation WHERE state = 6 GROUP BY last_error')}, rows
     rows = page.until(TABLE, 'Tasks')

@@ -105,7 +105,7 @@ def an_order_waits_and_is_on_hold(page, service):
     assert {row['state'] for row in rows} == {'confirmed, waiting'}, rows
     page.open(service, 'order/waits%20all')     # nothing of it is there: it cannot be shipped
     offers(page, 'Change lines', 'Put on hold', 'Release')
-    page.until('/Waits\\s+waiting for 1 of 1 unit(, since \\S+ \\S+)?; all are expected by/.test(document.body.innerText)')
+    page.until('/Waits\\s+waiting for 1 of 1 unit(, since \\S+ \\S+ \\S+)?; all are expected by/.test(document.body.innerText)')
     page.open(service, 'order/waits')
     page.until('/Waits\\s+waiting for 2 of 3 units/.test(document.body.innerText)')
     rows = page.until(TABLE, 'Lines of waits')
@@ -116,7 +116,7 @@ def an_order_waits_and_is_on_hold(page, service):
     page.press('Put on hold')
     page.says('Order waits is on hold.')
     offers(page, 'Change lines', 'Split', 'Take off hold', 'Release')
-    page.until('/On hold\\s+until \\S+ \\S+ · a question/.test(document.body.innerText)')
+    page.until('/On hold\\s+until \\S+ \\S+ \\S+ · a question/.test(document.body.innerText)')
     page.until(f"{HISTORY} === 'put on hold,confirmed,held'", 'History of waits')
     page.press('Take off hold')
     page.press('Take off hold')
@@ -285,3 +285,31 @@ def a_service_that_hangs(page, service):
     print(f'    told after {took:.1f} s')
     assert 3 <= took < 3 + 5 + 4, took          # the list asks every 5 s
     page.until("document.getElementById('link').hidden")
+
+
+# ---- words
+
+@check()
+def words_and_zones(page, service):
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.keys import Keys
+    order(service, 'words', ('MUG', 'main', 1), confirm=True)
+    service.call('POST', 'v1/reservations/words/settle', {})
+    page.command('Emulation.setTimezoneOverride', timezoneId='Asia/Kolkata')
+    try:
+        page.open(service, 'order/words')
+        page.until(r"/Shipped\s+\S+ \S+ GMT\+5:30/.test(document.body.innerText)")
+    finally:
+        page.command('Emulation.setTimezoneOverride', timezoneId='')
+    title = page.until("document.querySelector('main .state')?.title")
+    assert title == 'its units have left the house. Holdfast: settled', title
+    ActionChains(page.driver).send_keys('?').perform()
+    page.until("document.querySelector('dialog[open]')?.innerText.includes('Holdfast: settle')")
+    assert page.js('return document.activeElement.innerText') == 'Close'
+    ActionChains(page.driver).send_keys(Keys.ESCAPE).perform()
+    page.until("!document.querySelector('dialog')")
+    page.press('?')
+    page.says('States of an order')
+    page.press('Close')
+    ActionChains(page.driver).send_keys('/', '?').perform()        # in a field it is a question mark
+    page.until("document.activeElement.value === '?' && !document.querySelector('dialog')")
