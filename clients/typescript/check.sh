@@ -9,7 +9,8 @@ command -v node npm > /dev/null || skip 'node and npm are not installed'
 [ "$(node -p 'process.versions.node.split(".")[0] >= 20')" = true ] || skip "node is $(node --version), 20 is needed"
 mkdir -p build
 if ! cmp -s package-lock.json node_modules/installed.json; then
-	npm ci --ignore-scripts > build/npm.log 2>&1 || skip "npm cannot install what it needs: $(grep -m 1 'npm error' build/npm.log)"
+	npm ci --ignore-scripts --fetch-retries=1 --fetch-retry-mintimeout=1000 --fetch-timeout=20000 > build/npm.log 2>&1 ||
+		skip "npm cannot install what it needs: $(grep -m 1 'npm error' build/npm.log)"
 	cp package-lock.json node_modules/installed.json
 fi
 npm run -s types -- --check > build/types.log 2>&1 ||
