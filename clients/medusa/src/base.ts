@@ -159,8 +159,8 @@ export class BaseService extends InventoryModuleService {
   }
 
   /**
-   * Runs `write` in a transaction, and `then` once that is committed. If it is not, or if nobody knows, the orders
-   * of `pairs` are made what the rows say. An outage of Holdfast after the commit fails no call: the notes that
+   * Runs `write` in a transaction, and `then` once that is committed. If it is not, or if the outcome is unknown, the
+   * orders of `pairs` are made what the rows say. An outage of Holdfast after the commit fails no call: the notes that
    * `write` answers are left to the reconciler. A transaction of the caller's own is not waited for; the rows say
    * how it has ended.
    */

@@ -42,7 +42,7 @@ const ROW = `select r.id as reservation, ${ORDER} as order, r.inventory_item_id,
  *
  * holdfast_order has the number of the order of each reservation item that was deleted once.
  *
- * holdfast_unsettled has a note for each reservation item whose order may be another than its row says. A note is
+ * holdfast_unsettled has a note for each reservation item with an order that may differ from its row. A note is
  * written before the order is changed, or together with the row. It is removed when the order is as it should be. So
  * after a crash the notes say where to look.
  *
@@ -184,7 +184,7 @@ export const journal = {
 const FORGET_MS = 200;
 
 /**
- * Notes whose orders are as they should be. Those that stay after all do no harm: the reconciler finds nothing to do.
+ * Notes of orders that are as they should be. A note that stays does no harm: the reconciler finds nothing to do.
  */
 export class Settled {
   private notes: Note[] = [];

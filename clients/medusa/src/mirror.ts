@@ -52,7 +52,7 @@ export class Mirror {
     });
   }
 
-  /** What has changed since the cursor. Without `changed`, nobody knows: everything has to be looked at. */
+  /** What has changed since the cursor. Without `changed` the changes are unknown: every item is copied. */
   async #changes(cursor: string): Promise<{ cursor: string; changed?: string[] }> {
     try {
       if (!cursor) return { cursor: (await this.holdfast.events({ after: "now" })).next_cursor };

@@ -55,7 +55,7 @@ export class Reconciler {
 
   /**
    * `rows` are locked. An order of `pairs` that is of no row, or not of a row any more, is released. The answer has
-   * reservation items that cannot be settled, whose notes stay: an operator has to look at them.
+   * reservation items that cannot be settled. Their notes stay, and an operator has to look at them.
    */
   async #settle(context: Context, pairs: Pair[], rows: Row[]): Promise<Set<string>> {
     const live = new Map(rows.filter(row => !row.deleted).map(row => [row.reservation, row]));

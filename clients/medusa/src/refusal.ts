@@ -1,7 +1,7 @@
 import { MedusaError } from "@medusajs/framework/utils";
 import { HoldfastError } from "holdfast";
 
-/** What Medusa tells its caller where Holdfast refuses. An outage is no refusal: nobody knows better by then. */
+/** What Medusa tells its caller where Holdfast refuses. An outage is an unexpected state. */
 export function refused(error: unknown): unknown {
   if (!(error instanceof HoldfastError)) return error;
   const { Types } = MedusaError;

@@ -79,7 +79,7 @@ export default class HoldfastInventoryService extends LevelsService {
     );
   }
 
-  /** Updates rows whose units become more, fewer or others. */
+  /** Updates rows with other units than before: more, fewer, or elsewhere. */
   private async moved_(context: Context, updates: any[], moves: any[]): Promise<unknown[]> {
     for (;;) {
       const ids = moves.map(move => move.id);
