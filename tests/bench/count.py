@@ -4,7 +4,7 @@
 The service runs under valgrind with one lane and without jobs. Its MariaDB is a private one that this script starts
 beside it: valgrind 3.19 lacks pidfd_open, and so cannot run a service that owns its database. A row of the table is one
 way to call the service. It is done once to warm up, and then counted. A row that costs too much is counted twice more,
-and the least of them is taken: on a very busy machine a worker may have to ask again.
+and the least of them is taken: on a very busy machine one run of four had more of a row.
 
 Batches have a fixed size, so that a row repeats: while the 32 connections send, the service is stopped (SIGSTOP), and
 so it finds all requests at once. What glibc and OpenSSL choose by the CPU is fixed to SSE2, so that a row is the same
@@ -312,7 +312,7 @@ def main():
         with Play(folder, asked.holdfast, {} if asked.any_cpu else ONE_CPU) as play:
             for name in asked.rows:
                 counts[name] = play.measure(name)
-                if counts[name] > table.get(name, 0) * (1 + MORE):    # what came by chance is not there each time
+                if counts[name] > table.get(name, 0) * (1 + MORE):
                     counts[name] = min(counts[name], play.measure(name), play.measure(name))
                 for path in play.service.profiles() if asked.keep else []:
                     os.makedirs(asked.keep, exist_ok=True)
