@@ -112,8 +112,7 @@ export function state(name) {
  * is a card: the roles keep the table for screen readers, and each cell has its head. */
 export class Table {
   constructor(label, columns, key) {
-    this.columns = columns
-    this.key = key
+    Object.assign(this, {label, columns, key})
     this.rows = new Map()
     this.body = h('tbody', {role: 'rowgroup'})
     this.element = h(
@@ -148,7 +147,7 @@ export class Table {
       else if (!cell.isEqualNode(next)) {
         const held = cell.contains(document.activeElement)
         cell.replaceWith(next)
-        if (held) next.querySelector('a, button')?.focus()
+        if (held) next.querySelector('a, button, input')?.focus()
       }
     })
   }
@@ -170,7 +169,8 @@ export class Table {
     for (const row of before.values()) row.tr.remove()
   }
 }
-const kind = c => [c.number && 'number', c.wide && 'wide', c.act && 'act'].filter(Boolean).join(' ') || null
+const kind = c =>
+  [c.number && 'number', c.wide && 'wide', c.act && 'act', c.tick && 'tick'].filter(Boolean).join(' ') || null
 
 /* Names and values beside each other: [[name, value], ..]. A name without a value has no row. */
 export function facts(rows, kind = 'facts') {

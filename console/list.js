@@ -1,15 +1,17 @@
 /* list.js - a list that the service gives page by page. It asks for pages by itself until it has 100 rows or the end; a
  * button asks for more. A list of one page is refreshed while it is visible. */
 import {button, h, many, put} from './dom.js'
-import {unread} from './ask.js'
+import {announce, unread} from './ask.js'
+import {saveCsv} from './export.js'
 
 export const ROWS = 100
-const WALKED = 20 /* most pages that it asks for by itself */
+const SAVED_MAX = 100000,
+  WALKED = 20 /* most pages that it asks for by itself */
 
 /* at(cursor) -> the path of the call; empty: the text for an empty list; keep(item) -> whether an item is shown;
- * complete(items): adds to the items of a page what other calls know. */
+ * complete(items): adds to the items of a page what other calls know; seen(items): told what is shown. */
 export class List {
-  constructor(page, {table, at, empty, every_s = 5, what = 'row', keep = () => true, complete}) {
+  constructor(page, {table, at, empty, every_s = 5, what = 'row', keep = () => true, complete, seen}) {
     Object.assign(this, {
       page,
       table,
@@ -17,6 +19,7 @@ export class List {
       empty,
       keep,
       complete,
+      seen,
       what,
       items: [],
       cursor: null,
@@ -34,6 +37,7 @@ export class List {
 
   #show(walking) {
     this.table.show(this.items)
+    this.seen?.(this.items)
     this.table.element.hidden = this.items.length === 0
     this.none.hidden = this.items.length > 0
     put(this.none, walking ? 'Looking on …' : this.cursor ? 'Nothing so far.' : this.empty)
@@ -49,6 +53,7 @@ export class List {
           ? button(this.items.length && this.items.length % ROWS === 0 ? 'Show more' : 'Look on', () => this.next())
           : '',
         this.pages > 1 ? button('Begin anew', () => this.again()) : '',
+        this.items.length ? button('CSV', () => this.save(), {title: 'Save all of this list as a file'}) : '',
       )
   }
 
@@ -103,6 +108,29 @@ export class List {
   again() {
     this.busy = false
     return this.first()
+  }
+
+  /* All of the list, as it is filtered, as a file; not only what is shown. */
+  async save() {
+    const {table} = this
+    let items = [],
+      cursor = null
+    try {
+      do {
+        const result = await this.page.get(this.at(cursor))
+        if (!result.ok) return put(this.wrong, unread(result))
+        const came = result.data.items.filter(this.keep)
+        await this.complete?.(came)
+        items = items.concat(came)
+        cursor = result.data.next_cursor
+        if (cursor) announce(`${many(items.length, this.what)} so far …`)
+      } while (cursor && items.length < SAVED_MAX)
+    } catch (e) {
+      if (!this.page.signal.aborted) throw e
+      return
+    }
+    saveCsv(table.label, table.columns, items)
+    announce(`${many(items.length, this.what)} saved${cursor ? ', the first ones' : ''}.`)
   }
 
   /* Another table from now on: the rows that are known are none of it. The caller asks for the list again. */

@@ -2,6 +2,7 @@
 import {button, clockTime, code, h, put, tell} from './dom.js'
 import {call, get, may, session} from './api.js'
 import {quiet} from './ask.js'
+import {save} from './export.js'
 import {help} from './glossary.js'
 import {search} from './search.js'
 
@@ -146,9 +147,7 @@ async function contract(event) {
   const result = await get('/' + CONTRACT, {text: true})
   heard(result)
   if (!result.ok) return
-  const file = URL.createObjectURL(new Blob([result.data], {type: 'application/yaml'}))
-  h('a', {href: file, download: CONTRACT}).click()
-  URL.revokeObjectURL(file)
+  save(CONTRACT, 'application/yaml', result.data)
 }
 
 const nav = document.getElementById('nav')

@@ -4,6 +4,7 @@ import {call, may, newId, query} from './api.js'
 import {ask, field} from './ask.js'
 import {findSku, homeOf, locations} from './known.js'
 import {List} from './list.js'
+import {ticks} from './together.js'
 
 const STATES = ['held', 'confirmed', 'buried', 'settled', 'released', 'expired']
 
@@ -201,8 +202,11 @@ export function show(page) {
     h('a', {href: '#/orders?on_hold=true', 'aria-current': on_hold ? 'page' : null}, 'on hold'),
   )
   const label = on_hold ? 'Orders on hold' : which ? `Orders that are ${stateWord(which)}` : 'Orders'
+  const acts = may('order', 'worker') && ticks(() => list.look())
+  const columns = acts ? [acts.column, ...LISTED] : LISTED
   const list = new List(page, {
-    table: new Table(by ? `${label}, ${by_words} ${filter[by]}` : label, LISTED, o => o.order_id),
+    seen: acts ? acts.see : undefined,
+    table: new Table(by ? `${label}, ${by_words} ${filter[by]}` : label, columns, o => o.order_id),
     what: 'order',
     at: cursor => 'reservations' + query({state: which, on_hold, error, ...filter, limit: 100, cursor}),
     empty: by
@@ -228,6 +232,7 @@ export function show(page) {
         '. ',
         h('a', {href: '#/orders?state=buried'}, 'All that failed'),
       ),
+    acts && h('div', {class: 'buttons'}, acts.all, acts.element),
     list.element,
   )
 }

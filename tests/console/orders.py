@@ -237,8 +237,8 @@ def on_a_phone(page, service):
             for what in (OVER, BROKEN, SIDEWAYS):
                 assert page.js('return ' + what) == '', (place, what, page.js('return ' + what))
         page.open(service, 'orders')
-        page.until("document.querySelector('main td:nth-child(2)')")
-        assert page.js("return getComputedStyle(document.querySelector('main td:nth-child(2)'), '::before').content") == '"state"'
+        page.until("document.querySelector('main td:nth-child(3)')")
+        assert page.js("return getComputedStyle(document.querySelector('main td:nth-child(3)'), '::before').content") == '"state"'
         assert page.js("return getComputedStyle(document.querySelector('main tr:last-child')).display") == 'block', 'a card'
     finally:
         page.width(1280)
@@ -313,3 +313,89 @@ def words_and_zones(page, service):
     page.press('Close')
     ActionChains(page.driver).send_keys('/', '?').perform()        # in a field it is a question mark
     page.until("document.activeElement.value === '?' && !document.querySelector('dialog')")
+
+
+# ---- many at once
+
+SAVES = """const make = URL.createObjectURL; window.saved = null
+    URL.createObjectURL = blob => { blob.text().then(t => window.saved = t); return make.call(URL, blob) }"""
+
+
+@check()
+def lists_as_csv(page, service):
+    import csv
+    receive(service, 'csv', *[(f'CSV-{n:03}', 'csv-hall', 1000 + n) for n in range(130)])
+    service.call('PUT', 'v1/skus/CSV-000', {'name': '=1+1, "so"'})
+    order(service, 'csv-1', ('CSV-001', 'csv-hall', 2), customer='csv')
+    page.open(service, 'stock?q=csv-')
+    page.until("document.querySelectorAll('main tbody tr').length === 100")
+    page.js(SAVES)
+    page.press('CSV')
+    page.says('130 skus saved.')                # all of it, and not what is shown alone
+    rows = list(csv.DictReader(page.until('window.saved').lstrip('\ufeff').splitlines()))
+    assert [(r['sku'], r['available'], r['on hand']) for r in rows] == [
+        (f'CSV-{n:03}', str(1000 + n - 2 * (n == 1)), str(1000 + n)) for n in range(130)], rows[:3]
+    assert rows[0]['name'] == '\'=1+1, "so"', rows[0]     # no formula
+    page.open(service, 'orders?customer=csv')
+    page.until("document.querySelectorAll('main tbody tr').length === 1")
+    page.js(SAVES)
+    page.press('CSV')
+    row, = csv.DictReader(page.until('window.saved').lstrip('\ufeff').splitlines())
+    made = service.call('GET', 'v1/reservations/csv-1')[1]
+    assert (row['order'], row['state'], row['made'], row['customer']) == ('csv-1', 'held', made['created_at'], 'csv'), row
+    page.open(service, 'sku/CSV-001')
+    page.says('1 movement')
+    page.js(SAVES)
+    page.press('CSV')
+    row, = csv.DictReader(page.until('window.saved').lstrip('\ufeff').splitlines())
+    assert (row['kind'], row['units'], row['where']) == ('receipt', '+1001', 'csv-hall'), row
+
+
+def tick(page, *orders):
+    for id_ in orders:
+        page.until("document.querySelector(`[aria-label='Tick ${arguments[0]}']`)", id_).click()
+
+
+@check()
+def ticked_orders_together(page, service):
+    receive(service, 'tick', ('TICK', 'tick-hall', 50))
+    for n in range(4):
+        order(service, f'tick-{n}', ('TICK', 'tick-hall', n + 1), customer='tick')
+    state = {}
+
+    def states():
+        for n in range(4):
+            state[n] = service.call('GET', f'v1/reservations/tick-{n}')[1]['state']
+        return [state[n] for n in range(4)]
+    page.open(service, 'orders?customer=tick')
+    tick(page, 'tick-0', 'tick-2')
+    page.says('2 orders ticked')
+    page.press('Confirm 2')
+    page.says('2 orders: 4 units are kept: tick-2, tick-0.')
+    page.press('Confirm 2 orders')
+    page.says('2 orders are confirmed.')
+    assert states() == ['confirmed', 'held', 'confirmed', 'held'], state
+    page.press('Tick all')
+    page.says('4 orders ticked')
+    page.press('Ship 2')
+    service.call('PUT', 'v1/reservations/tick-2/hold', {'until': None})     # behind the page's back
+    page.press('Ship 2 orders')
+    page.says('1 order is shipped. 1 was refused: tick-2 (on_hold).')
+    assert states() == ['settled', 'held', 'confirmed', 'held'], state
+    page.until("[...document.querySelectorAll('.ticked button')].map(b => b.innerText).join() === 'Confirm 2,Release 3'")
+    page.press('Release 3')
+    page.press('Release 3 orders')
+    page.says('3 orders are released.')
+    assert states() == ['settled', 'released', 'released', 'released'], state
+    for n in (4, 5):
+        order(service, f'tick-{n}', ('TICK', 'tick-hall', 1), confirm=True)
+    task = service.call('POST', 'v1/tasks', {'kind': 'settle', 'worker': 'packer', 'limit': 1000})[1]['task_id']
+    service.call('POST', f'v1/tasks/{task}/fail', {'orders': [{'order_id': f'tick-{n}', 'error': 'ticked', 'retry': False} for n in (4, 5)]})
+    service.call('POST', f'v1/tasks/{task}/return')
+    page.open(service, 'orders?state=buried&error=ticked')
+    tick(page, 'tick-4', 'tick-5')
+    page.press('Kick 2')
+    page.press('Kick 2 orders')
+    page.says('2 orders are given to the workers again.')
+    assert [service.call('GET', f'v1/reservations/tick-{n}')[1]['state'] for n in (4, 5)] == ['confirmed'] * 2
+    service.call('POST', 'v1/releases', {'order_ids': ['tick-4', 'tick-5']})
