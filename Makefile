@@ -14,6 +14,7 @@ count: PACKAGES += valgrind
 count walk: PACKAGES += python3
 bench: PACKAGES += redis-server
 check-sanitized clients: PACKAGES += python3-yaml openssl mypy python3-pip python3-setuptools python3-wheel
+check-sanitized medusa: PACKAGES += postgresql
 
 B       ?= build
 AWK     ?= awk
@@ -106,6 +107,7 @@ check-beside:
 	tests/monitoring.py --holdfast build/holdfast
 	tests/compose.py --holdfast build/holdfast
 	CLIENT_S=300 HOLDFAST_BIN=$(abspath $(B))/holdfast tests/clients.sh
+	HOLDFAST_BIN=$(abspath $(B))/holdfast clients/medusa/test.sh
 	@$(MAKE) --no-print-directory walk
 	tests/bench/count.py --holdfast build/holdfast
 	HOLDFAST_BIN=build/tsan/holdfast $(B)/test --jobs 4 \
@@ -168,7 +170,6 @@ clients: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast
 	HOLDFAST_BIN=$(abspath $(B))/holdfast tests/clients.sh
 
-medusa: PACKAGES += postgresql
 medusa: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast
 	HOLDFAST_BIN=$(abspath $(B))/holdfast clients/medusa/test.sh $(SPECS)
