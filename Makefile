@@ -207,7 +207,7 @@ deb: PACKAGES += build-essential debhelper
 deb: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast
 	rm -rf $(B)/deb && mkdir -p $(B)/deb/holdfast
-	tar -c --exclude=./build --exclude=./var --exclude=node_modules --exclude=./var-demo --exclude=./.git --exclude=node_modules . | tar -x -C $(B)/deb/holdfast
+	tar -c --exclude=./build --exclude=./var --exclude=./var-demo --exclude=./.git --exclude=node_modules . | tar -x -C $(B)/deb/holdfast
 	cd $(B)/deb/holdfast && HOLDFAST_BUILD=$(abspath $(B)) dpkg-buildpackage --build=binary --no-sign
 	mv $(B)/deb/*.deb $(B)
 
