@@ -66,8 +66,9 @@ function together([text, at, done, become], act, orders) {
   })
 }
 
-/* {column, element, see(items)}: a column of boxes, and the buttons for the orders that are ticked. again(): after a
- * change. see(items) takes the orders as they are listed now; one that is no more listed is not ticked any more. */
+/* {all, column, element, see(items)}: a button that ticks all, a column of boxes, and the buttons for ticked orders.
+ * again(): after a change. see(items) takes the orders as they are listed now; one that is no more listed is not ticked
+ * any more. */
 export function ticks(again) {
   let chosen = new Set(),
     items = []
@@ -96,7 +97,18 @@ export function ticks(again) {
     if (!orders.length) return put(element)
     element.replaceChildren(h('span', {class: 'muted'}, `${many(orders.length, 'order')} ticked`), ...offers)
   }
+  const all = button(
+    'Tick all',
+    () => {
+      const every = items.every(o => chosen.has(o.order_id))
+      chosen = new Set(every ? [] : items.map(o => o.order_id))
+      for (const box of document.querySelectorAll('td.tick input')) box.checked = !every
+      show()
+    },
+    {hidden: true},
+  )
   return {
+    all,
     element,
     column: {
       head: '',
@@ -112,14 +124,9 @@ export function ticks(again) {
           },
         }),
     },
-    all: button('Tick all', () => {
-      const every = items.every(o => chosen.has(o.order_id))
-      chosen = new Set(every ? [] : items.map(o => o.order_id))
-      for (const box of document.querySelectorAll('td.tick input')) box.checked = !every
-      show()
-    }),
     see: now => {
       items = now
+      all.hidden = !items.length
       chosen = new Set(items.map(o => o.order_id).filter(id => chosen.has(id)))
       show()
     },
