@@ -92,9 +92,10 @@ export const STATES = {
   'on hold': ['on hold', 'it is not shipped until it is taken off hold'],
 }
 export const stateWord = name => STATES[name]?.[0] ?? String(name)
-/* A state, with its colour. The title says what it means, and the word of the service where that is another one. */
-export function state(name) {
-  const [word, means] = STATES[name] ?? [String(name)]
+/* A state, with its colour. The title says what it means, and the word of the service where that is another one. `of`
+ * has the words; a state of no order has none. */
+export function state(name, of = STATES) {
+  const [word, means] = of[name] ?? [String(name)]
   return h(
     'span',
     {

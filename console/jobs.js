@@ -59,7 +59,7 @@ const jobColumns = change => [
         : j.workers.length || j.open
           ? state('running')
           : j.ready
-            ? state('waiting')
+            ? state('waiting', {})
             : state('idle'),
   },
   {head: 'ready', number: true, cell: j => number(j.ready) + (j.ready >= 10000 ? ' or more' : '')},

@@ -41,7 +41,12 @@ def now(page, service):
     page.until(f"/Skus\\s+{service.sql('SELECT COUNT(*) FROM sku')[0][0]}\\b/.test(document.body.innerText)")
     page.says('Refused, by code')
     page.press('The last ten minutes as a table')
-    page.until('[...document.querySelectorAll("details td.number")].some(e => e.innerText === "2")')
+    granted = "[...document.querySelectorAll('details tbody tr')].reduce((sum, r) => sum + Number(r.cells[1].innerText.replace(',', '')), 0)"
+    page.until("document.querySelector('details tbody tr')")
+    before = page.js('return ' + granted)       # the checks before this one made orders, too
+    for n in range(4, 6):
+        service.call('POST', 'v1/reservations', {'order_id': f'now-{n}', 'lines': [{'sku': 'MUG', 'qty': 1}]})
+    page.until(f'{granted} === arguments[0]', before + 2)
 
 
 @check(long=True)

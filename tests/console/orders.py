@@ -301,6 +301,10 @@ def words_and_zones(page, service):
         page.until(r"/Shipped\s+\S+ \S+ GMT\+5:30/.test(document.body.innerText)")
     finally:
         page.command('Emulation.setTimezoneOverride', timezoneId='')
+    order(service, 'words ready', ('MUG', 'main', 1), confirm=True)
+    page.go('jobs')                             # a job that waits is no backorder
+    page.until("[...document.querySelectorAll('main .state')].some(e => e.innerText === 'waiting' && !e.title)")
+    page.go('order/words')
     title = page.until("document.querySelector('main .state')?.title")
     assert title == 'its units have left the house. Holdfast: settled', title
     ActionChains(page.driver).send_keys('?').perform()
