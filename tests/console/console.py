@@ -559,7 +559,7 @@ def a_webhook(page, service):
     page.go('webhook/door')
     Receiver.status = 204
     page.press('Enable')
-    page.press('Enable')
+    page.press_in_dialog('Enable')
     page.says('The webhook door is active.')
     page.until('/reservation.held\\s+\\S+\\s+204/.test(document.body.innerText)')
     page.press('Rotate the secret')

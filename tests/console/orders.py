@@ -119,7 +119,7 @@ def an_order_waits_and_is_on_hold(page, service):
     page.until('/On hold\\s+until \\S+ \\S+ \\S+ · a question/.test(document.body.innerText)')
     page.until(f"{HISTORY} === 'put on hold,confirmed,held'", 'History of waits')
     page.press('Take off hold')
-    page.press('Take off hold')
+    page.press_in_dialog('Take off hold')
     page.says('Order waits is not on hold any more.')
     page.press('Ship')                          # the unit that is there
     page.says('1 unit leaves the stock: 1 × WAIT-A at waits-hall. 2 units stay in the order.')

@@ -148,6 +148,11 @@ class Page:
                 time.sleep(.05)
         raise AssertionError(f'cannot be pressed: {text}')
 
+    def press_in_dialog(self, text):
+        """The button that opens a dialog may have the same text, and the dialog may open after a call."""
+        self.until("document.querySelector('dialog[open]')")
+        self.press(text)
+
     def fill(self, label, text):
         find = '''(() => { const room = document.querySelector('dialog[open]') ?? document
             const l = [...room.querySelectorAll('label')].find(l => l.innerText.trim() === arguments[0])
