@@ -1,6 +1,6 @@
 /* ask.js - every change asks once, in a dialog that says what will be done, to how many units. Then it says the
  * outcome. If a call failed, it says the code in words and offers the same call again, with the same id. */
-import {add, button, code, h, many, number, put, said} from './dom.js'
+import {button, code, h, many, number, put, said} from './dom.js'
 import {bearsRepeating, words} from './api.js'
 
 const status = () => document.getElementById('status')

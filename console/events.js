@@ -16,12 +16,10 @@ import {
   time,
   toOrder,
   toSku,
-  units,
 } from './dom.js'
 import {call, may, newId, path, query} from './api.js'
-import {announce, ask, field, problem, showOnce, unread} from './ask.js'
+import {ask, field, problem, showOnce, unread} from './ask.js'
 import {List} from './list.js'
-import {unitsOf} from './orders.js'
 
 const PAGE = 500,
   PAGES_AT_FIRST = 20,
