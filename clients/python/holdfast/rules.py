@@ -15,8 +15,8 @@ from .http1 import Answer
 
 T = TypeVar('T')
 
-NOTHING_DONE = frozenset(('busy', 'storage_full', 'unavailable', 'rate_limited'))
-UNKNOWN_OUTCOME = 'unknown_outcome'
+RATE_LIMITED = 'rate_limited'
+NOTHING_DONE = frozenset(('busy', 'storage_full', 'unavailable'))       # codes of a 503; a gateway may have others
 PAUSES_S = (0.0, 1.0, 2.0, 4.0, 8.0)    # after the first, second .. try without an answer; the last one stays
 PAUSE_LEAST_S = 0.1                     # where the service asks for less
 
@@ -122,7 +122,8 @@ def read(answer: Answer) -> Any:
     error.replayed = answer.headers.get('idempotent-replayed') == 'true'
     error.retry_after_s = retry_after_s(answer.headers)
     if answer.status in (429, 503):
-        raise Again(error, maybe_done=code not in NOTHING_DONE, after_s=error.retry_after_s)
+        maybe_done = answer.status == 503 and code not in NOTHING_DONE
+        raise Again(error, maybe_done=maybe_done, after_s=error.retry_after_s)
     raise error
 
 
@@ -130,10 +131,10 @@ def _by_a_stranger(answer: Answer) -> Exception:
     """A refusal that is not Holdfast's, which has a code in all of them: a proxy's, as a rule."""
     after_s = retry_after_s(answer.headers)
     where = f', to {answer.headers["location"]}' if 'location' in answer.headers else ''
-    code = NO_ANSWER if answer.status in (429, 502, 503, 504) else BAD_ANSWER
+    code = {429: RATE_LIMITED, 502: NO_ANSWER, 503: NO_ANSWER, 504: NO_ANSWER}.get(answer.status, BAD_ANSWER)
     error = HoldfastError(code, f'{_kind(answer)}{where}', status=answer.status)
     error.retry_after_s = after_s
-    if code == NO_ANSWER:                   # a gateway has lost the answer, or lets nothing through for now
+    if code != BAD_ANSWER:                  # a gateway has lost the answer, or lets nothing through for now
         return Again(error, maybe_done=answer.status != 429, after_s=after_s)
     error.maybe_done = not 400 <= answer.status < 500
     return error

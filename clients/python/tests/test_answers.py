@@ -150,6 +150,34 @@ class Answers(unittest.TestCase):
         self.each([answer(502, b'<p>', kind='text/html'), answer(504, b'{"code":"TIMEOUT"}'), HELD],
                   lambda client, server: self.assertEqual(client.call('reserve', ORDER)['state'], 'held'))
 
+    def test_a_gateway_whose_json_has_a_code(self):
+        """502, 504, and 503 with a code that Holdfast does not have, leave a doubt. 429 and 404 leave none."""
+        def check(client, _):
+            for status, maybe_done, tries in ((502, True, 2), (504, True, 2), (503, True, 2), (429, False, 2),
+                                              (404, False, 1)):
+                error = self.refused(client, 'reserve', ORDER)
+                self.assertEqual((error.maybe_done, error.tries), (maybe_done, tries), status)
+                self.assertEqual(error.code, 'short' if tries == 2 else 'no_route')
+
+        short = problem(409, 'short')
+        self.each([problem(502, 'short'), short, problem(504, 'busy'), short, problem(503, 'no_upstream'), short,
+                   problem(429, 'too_many'), short, problem(404, 'no_route')], check)
+
+        def check_once(client, _):
+            for status, code in ((502, 'no_answer'), (504, 'no_answer'), (503, 'no_upstream')):
+                error = self.refused(client, 'claim', CLAIM)
+                self.assertEqual((error.code, error.status, error.maybe_done, error.tries), (code, status, True, 1))
+
+        self.each([problem(502, 'short'), problem(504, 'busy'), problem(503, 'no_upstream')], check_once)
+
+    def test_a_gateway_that_lets_nothing_through(self):
+        """429 of its own, without JSON: the code is that of Holdfast's 429, as with the client in TypeScript."""
+        def check(client, _):
+            error = self.refused(client, 'claim', CLAIM, deadline_s=1)
+            self.assertEqual((error.code, error.status, error.maybe_done), ('rate_limited', 429, False))
+
+        self.each([answer(429, b'<p>', 'Retry-After: 5', kind='text/html')], check)
+
     def test_nothing_else_is_sent_again(self):
         def check(client, server):
             for code, status in (('bad_answer', 500), ('bad_answer', 404), ('unknown_sku', 422), ('bad_answer', 200)):

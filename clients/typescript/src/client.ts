@@ -18,7 +18,11 @@ type Outcome = { answer: unknown } | { error: HoldfastError; again: boolean; wai
 
 const ANSWER_MAX = 128 * 1024 * 1024;
 const PAUSES_MS = [0, 1000, 2000, 4000, 8000];
+/** Where the service asks for less, or for none at all. */
+const PAUSE_LEAST_MS = 100;
 const TIMER_MAX_MS = 2 ** 31 - 1;
+/** Codes of a 503 that say that nothing was done. Any other one leaves it open: a gateway has codes, too. */
+const NOTHING_DONE = /^(busy|storage_full|unavailable)$/;
 /** Causes of a failed fetch: no connection came about, so nothing was sent. */
 const UNSENT = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|ENOENT|UND_ERR_CONNECT_TIMEOUT)$/;
 /** None will come about, either, before a certificate or an address is mended. */
@@ -91,7 +95,8 @@ export class Holdfast {
       if ("answer" in got) return got.answer;
       maybeDone ||= changes && got.error.maybeDone;
       const own = PAUSES_MS[Math.min(tries, PAUSES_MS.length) - 1]!, chance = Math.random();
-      const pause = got.waitMs === undefined ? own * (1 - chance / 2) : got.waitMs * (1 + chance / 4);
+      const asked = got.waitMs === undefined ? undefined : Math.max(got.waitMs, PAUSE_LEAST_MS);
+      const pause = asked === undefined ? own * (1 - chance / 2) : asked * (1 + chance / 4);
       if (!got.again || once && maybeDone || performance.now() + pause >= ends)
         throw Object.assign(got.error, { sent: body, tries, maybeDone, requestId: got.error.requestId ?? requestId });
       await sleep(pause, signal);
@@ -166,12 +171,14 @@ function judge(response: Response, said: string): Outcome {
   const replayed = headers.get("Idempotent-Replayed") === "true";
   if (status === 204) return { answer: undefined };
   if (response.ok && json) return { answer: replayed ? { ...json, replayed } : json };
-  const retryAfterS = seconds(headers.get("Retry-After"));
+  const retryAfterS = seconds(headers);
   const waitMs = retryAfterS === undefined ? undefined : retryAfterS * 1000;
   const about = { status, retryAfterS, requestId: headers.get("X-Request-Id") ?? undefined };
-  if (typeof json?.["code"] === "string") {
-    const more = { ...about, problem: json, replayed, maybeDone: json["code"] === "unknown_outcome" };
-    const error = new HoldfastError(json["code"] as Code, String(json["detail"]), more);
+  // Of 5xx Holdfast has 503 alone.
+  if (typeof json?.["code"] === "string" && (status < 500 || status === 503)) {
+    const code = json["code"] as Code, maybeDone = status === 503 && !NOTHING_DONE.test(code);
+    const error = new HoldfastError(code, String(json["detail"] ?? `status ${status}`),
+      { ...about, problem: json, replayed, maybeDone });
     return { error, again: status === 503 || status === 429, waitMs };
   }
   // A gateway may say what follows: that it lost the answer, or takes no more requests.
@@ -188,15 +195,17 @@ function judge(response: Response, said: string): Outcome {
 function parsed(said: string): Record<string, unknown> | null {
   try {
     const value = JSON.parse(said);
-    return typeof value === "object" ? value : null;
+    return typeof value === "object" && !Array.isArray(value) ? value : null;
   } catch {
     return null;
   }
 }
 
-/** Of Retry-After, which is a number of seconds or a date. */
-function seconds(said: string | null): number | undefined {
-  const value = said === null ? NaN : /^\d+$/.test(said) ? Number(said) : (Date.parse(said) - Date.now()) / 1000;
+/** Of Retry-After, which is a number of seconds, or a date by the clock of the service. */
+function seconds(headers: Headers): number | undefined {
+  const said = headers.get("Retry-After") ?? "", sent = Date.parse(headers.get("Date") ?? "");
+  if (/^\d+$/.test(said)) return Number(said);
+  const value = (Date.parse(/^[-.\d]*$/.test(said) ? "" : said) - (sent || Date.now())) / 1000;
   return Number.isNaN(value) ? undefined : Math.max(0, value);
 }
 

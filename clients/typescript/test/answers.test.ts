@@ -125,9 +125,11 @@ describe("answers", { concurrency: true }, () => {
   });
 
   test("503 without Retry-After, or with nonsense: after the client's own pauses", async of => {
-    of.replies = [problem(503, "busy"), problem(503, "busy", { "Retry-After": "soon" }), good];
+    of.replies = [problem(503, "busy"), problem(503, "busy", { "Retry-After": "1.5" }),
+      problem(503, "busy", { "Retry-After": "soon" }), good];
     await of.client().reserve(MUG);
     assert.ok(of.seen[2]!.at - of.seen[1]!.at > 450);
+    assert.ok(of.seen[3]!.at - of.seen[2]!.at > 950);
   });
 
   test("a Retry-After beyond the deadline: the refusal at once", async of => {
@@ -146,7 +148,7 @@ describe("answers", { concurrency: true }, () => {
   });
 
   for (const [status, code] of [[400, "invalid_request"], [401, "unauthorized"], [404, "unknown_order"], [409, "short"],
-    [413, "too_large"], [422, "order_id_reused"], [500, "short"]] as const)
+    [413, "too_large"], [422, "order_id_reused"]] as const)
     test(`${status} ${code}: not again`, async of => {
       of.replies = [problem(status, code, { "Retry-After": "0" })];
       const error = await refused(of.client().reserve(MUG));
@@ -258,6 +260,55 @@ describe("answers", { concurrency: true }, () => {
       const error = await refused(of.client().reserve(MUG));
       assert.deepEqual([error.code, error.status, error.maybeDone, of.seen.length], ["bad_answer", status, doubt, 1]);
     }
+  });
+
+  test("a gateway's JSON has a code, too: 502 and 504 lost an answer, 500 is no refusal of Holdfast", async of => {
+    for (const status of [502, 504]) {
+      of.replies = [json(status, { code: "UPSTREAM_TIMEOUT", message: "late" }), good];
+      assert.equal((await of.client().reserve(MUG)).order_id, "R1");
+      of.replies = [json(status, { code: "short", detail: "not enough units" }), problem(409, "short")];
+      const error = await refused(of.client().reserve(MUG));
+      assert.deepEqual([error.code, error.status, error.maybeDone, error.tries], ["short", 409, true, 2]);
+      of.replies = [json(status, { code: "busy" })];
+      const lost = await refused(of.client().claim({ kind: "settle", worker: "w" }));
+      assert.deepEqual([lost.code, lost.status, lost.maybeDone, lost.tries], ["no_answer", status, true, 1]);
+    }
+    of.replies = [problem(500, "short", { "Retry-After": "0" })];
+    const error = await refused(of.client().reserve(MUG));
+    assert.deepEqual([error.code, error.status, error.maybeDone, error.tries], ["bad_answer", 500, true, 1]);
+  });
+
+  test("503 with a code that Holdfast does not have: again, and in doubt; 429: nothing was done", async of => {
+    of.replies = [problem(503, "no_healthy_upstream"), good];
+    assert.equal((await of.client().reserve(MUG)).order_id, "R1");
+    of.replies = [problem(503, "no_healthy_upstream"), problem(409, "short")];
+    const error = await refused(of.client().reserve(MUG));
+    assert.deepEqual([error.code, error.maybeDone, error.tries], ["short", true, 2]);
+    of.replies = [json(503, { code: "no_healthy_upstream" }), good];
+    const once = await refused(of.client().claim({ kind: "settle", worker: "w" }));
+    assert.deepEqual([once.code, once.maybeDone, once.tries], ["no_healthy_upstream", true, 1]);
+    assert.ok(!once.message.includes("undefined"), once.message);
+    of.replies = [json(429, { code: "too_many" }, { "Retry-After": "0" }), problem(409, "short")];
+    assert.equal((await refused(of.client().reserve(MUG))).maybeDone, false);
+  });
+
+  test("Retry-After: 0 is no busy loop", async of => {
+    of.replies = [problem(503, "busy", { "Retry-After": "0" })];
+    const error = await refused(of.client({ deadlineMs: 1000 }).reserve(MUG));
+    assert.ok(error.tries >= 2 && error.tries <= 10, `${error.tries} tries`);
+    of.seen.slice(1).forEach((one, i) => assert.ok(one.at - of.seen[i]!.at >= 99, `${one.at - of.seen[i]!.at} ms`));
+  });
+
+  test("Retry-After as a date of a service with another clock", async of => {
+    const day = 86_400_000, date = (ms: number) => new Date(Date.now() - day + ms).toUTCString();
+    of.replies = [(to, from) => problem(503, "busy", { "Date": date(0), "Retry-After": date(2000) })(to, from), good];
+    await of.client().reserve(MUG);
+    assert.ok(of.seen[1]!.at - of.seen[0]!.at > 1990, `${of.seen[1]!.at - of.seen[0]!.at} ms`);
+  });
+
+  test("JSON that is no object: not an answer of Holdfast", async of => {
+    of.replies = [json(200, "[]"), good];
+    assert.equal((await of.client().reserve(MUG)).order_id, "R1");
   });
 
   test("a redirect is not followed, so that the key goes nowhere else", async of => {
