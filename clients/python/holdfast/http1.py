@@ -55,19 +55,12 @@ class AnswerReader:
         self._body_max = body_max
         self._buffer = bytearray()
         self._ended = False
-        self._began = False
         self._steps = self._read()
         next(self._steps)
-
-    @property
-    def began(self) -> bool:
-        """A byte has come."""
-        return self._began
 
     def feed(self, data: bytes) -> Optional[Answer]:
         """b'': the connection has ended. Raises CutOff and NotHttp."""
         self._buffer += data
-        self._began = self._began or bool(data)
         self._ended = not data
         try:
             next(self._steps)
