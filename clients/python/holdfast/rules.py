@@ -115,7 +115,8 @@ def read(answer: Answer) -> Any:
             raise error
         raise Again(error, maybe_done=True)         # it may have been cut off
     code = body.get('code') if isinstance(body, dict) else None
-    if not isinstance(code, str) or not isinstance(body, dict) or answer.status in (500, 502, 504):
+    refusal = answer.status == 503 or 400 <= answer.status < 500 and answer.status != 408      # Holdfast has no other
+    if not isinstance(code, str) or not isinstance(body, dict) or not refusal:
         raise _by_a_stranger(answer)
     error = HoldfastError(code, str(body.get('detail', '')), status=answer.status, problem=body)
     error.request_id = answer.headers.get('x-request-id')
@@ -131,11 +132,12 @@ def _by_a_stranger(answer: Answer) -> Exception:
     """A refusal that is not Holdfast's, which has a code in all of them: a proxy's, as a rule."""
     after_s = retry_after_s(answer.headers)
     where = f', to {answer.headers["location"]}' if 'location' in answer.headers else ''
-    code = {429: RATE_LIMITED, 502: NO_ANSWER, 503: NO_ANSWER, 504: NO_ANSWER}.get(answer.status, BAD_ANSWER)
+    lost = answer.status in (408, 502, 503, 504)        # 408: to a connection that was idle until this call came
+    code = NO_ANSWER if lost else RATE_LIMITED if answer.status == 429 else BAD_ANSWER
     error = HoldfastError(code, f'{_kind(answer)}{where}', status=answer.status)
     error.retry_after_s = after_s
     if code != BAD_ANSWER:                  # a gateway has lost the answer, or lets nothing through for now
-        return Again(error, maybe_done=answer.status != 429, after_s=after_s)
+        return Again(error, maybe_done=lost, after_s=after_s)
     error.maybe_done = not 400 <= answer.status < 500
     return error
 

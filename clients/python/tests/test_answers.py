@@ -147,21 +147,24 @@ class Answers(unittest.TestCase):
                   lambda client, server: self.assertEqual(client.call('reserve', ORDER)['state'], 'held'))
 
     def test_a_gateway_that_lost_the_answer(self):
-        self.each([answer(502, b'<p>', kind='text/html'), answer(504, b'{"code":"TIMEOUT"}'), HELD],
+        """Or says 408 to a connection that was idle, at the moment at which a call comes."""
+        self.each([answer(502, b'<p>', kind='text/html'), answer(504, b'{"code":"TIMEOUT"}'),
+                   answer(408, b'<p>late', 'Connection: close', kind='text/html'), HELD],
                   lambda client, server: self.assertEqual(client.call('reserve', ORDER)['state'], 'held'))
 
     def test_a_gateway_whose_json_has_a_code(self):
         """502, 504, and 503 with a code that Holdfast does not have, leave a doubt. 429 and 404 leave none."""
         def check(client, _):
-            for status, maybe_done, tries in ((502, True, 2), (504, True, 2), (503, True, 2), (429, False, 2),
-                                              (404, False, 1)):
+            for status, maybe_done, tries in ((502, True, 2), (504, True, 2), (408, True, 2), (503, True, 2),
+                                              (429, False, 2), (404, False, 1)):
                 error = self.refused(client, 'reserve', ORDER)
                 self.assertEqual((error.maybe_done, error.tries), (maybe_done, tries), status)
                 self.assertEqual(error.code, 'short' if tries == 2 else 'no_route')
 
         short = problem(409, 'short')
-        self.each([problem(502, 'short'), short, problem(504, 'busy'), short, problem(503, 'no_upstream'), short,
-                   problem(429, 'too_many'), short, problem(404, 'no_route')], check)
+        self.each([problem(502, 'short'), short, problem(504, 'busy'), short, problem(408, 'late'), short,
+                   problem(503, 'no_upstream'), short, problem(429, 'too_many'), short, problem(404, 'no_route')],
+                  check)
 
         def check_once(client, _):
             for status, code in ((502, 'no_answer'), (504, 'no_answer'), (503, 'no_upstream')):
@@ -180,13 +183,14 @@ class Answers(unittest.TestCase):
 
     def test_nothing_else_is_sent_again(self):
         def check(client, server):
-            for code, status in (('bad_answer', 500), ('bad_answer', 404), ('unknown_sku', 422), ('bad_answer', 200)):
+            for code, status in (('bad_answer', 500), ('bad_answer', 404), ('unknown_sku', 422), ('bad_answer', 200),
+                                 ('bad_answer', 500)):
                 error = self.refused(client, 'reserve', ORDER)
                 self.assertEqual((error.code, error.status, error.tries), (code, status, 1))
-            self.assertEqual(len(server.requests), 4)
+            self.assertEqual(len(server.requests), 5)
 
         self.each([answer(500, b'oops', kind='text/plain'), answer(404, b'{"no":"code"}'), problem(422, 'unknown_sku'),
-                   answer(200, b'<p>Sign in', kind='text/html')], check)
+                   answer(200, b'<p>Sign in', kind='text/html'), problem(500, 'short')], check)
 
     def test_a_redirect_is_not_followed(self):
         def check(client, server):

@@ -18,6 +18,8 @@ type Outcome = { answer: unknown } | { error: HoldfastError; again: boolean; wai
 
 const ANSWER_MAX = 128 * 1024 * 1024;
 const PAUSES_MS = [0, 1000, 2000, 4000, 8000];
+/** Statuses of a gateway whose body is no refusal of Holdfast. 408: to a connection that was idle until a call came. */
+const LOST: ReadonlySet<number> = new Set([408, 502, 503, 504]);
 /** Where the service asks for less, or for none at all. */
 const PAUSE_LEAST_MS = 100;
 const TIMER_MAX_MS = 2 ** 31 - 1;
@@ -174,8 +176,8 @@ function judge(response: Response, said: string): Outcome {
   const retryAfterS = seconds(headers);
   const waitMs = retryAfterS === undefined ? undefined : retryAfterS * 1000;
   const about = { status, retryAfterS, requestId: headers.get("X-Request-Id") ?? undefined };
-  // Of 5xx Holdfast has 503 alone.
-  if (typeof json?.["code"] === "string" && (status < 500 || status === 503)) {
+  const refusal = status === 503 || status >= 400 && status < 500 && status !== 408;     // Holdfast has no other
+  if (refusal && typeof json?.["code"] === "string") {
     const code = json["code"] as Code, maybeDone = status === 503 && !NOTHING_DONE.test(code);
     const error = new HoldfastError(code, String(json["detail"] ?? `status ${status}`),
       { ...about, problem: json, replayed, maybeDone });
@@ -184,7 +186,7 @@ function judge(response: Response, said: string): Outcome {
   // A gateway may say what follows: that it lost the answer, or takes no more requests.
   const error = (code: Code, why: string, maybeDone: boolean) => new HoldfastError(code, why, { ...about, maybeDone });
   if (json === null) return { error: error("no_answer", `an answer ${status} is cut off`, true), again: true };
-  if (status === 502 || status === 503 || status === 504)
+  if (LOST.has(status))
     return { error: error("no_answer", `a gateway answers ${status}`, true), again: true, waitMs };
   if (status === 429) return { error: error("rate_limited", "a gateway answers 429", false), again: true, waitMs };
   const maybeDone = status < 400 || status >= 500;

@@ -249,9 +249,9 @@ describe("answers", { concurrency: true }, () => {
   });
 
   test("gateways that lost an answer: again; other answers of no Holdfast: not", async of => {
-    of.replies = [html(502), html(504), good];
+    of.replies = [html(502), html(504), html(408), good];    // 408: to a connection that was idle until this call came
     await of.client().reserve(MUG);
-    assert.equal(of.seen.length, 3);
+    assert.equal(of.seen.length, 4);
     of.replies = [html(503, { "Retry-After": "0" }), html(429, { "Retry-After": "0" }), good];
     await of.client().reserve(MUG);
     for (const [status, doubt] of [[200, true], [404, false], [403, false], [500, true]] as const) {
@@ -262,8 +262,8 @@ describe("answers", { concurrency: true }, () => {
     }
   });
 
-  test("a gateway's JSON has a code, too: 502 and 504 lost an answer, 500 is no refusal of Holdfast", async of => {
-    for (const status of [502, 504]) {
+  test("a gateway's JSON has a code, too: 408, 502 and 504 lost an answer, 500 is no refusal of Holdfast", async of => {
+    for (const status of [408, 502, 504]) {
       of.replies = [json(status, { code: "UPSTREAM_TIMEOUT", message: "late" }), good];
       assert.equal((await of.client().reserve(MUG)).order_id, "R1");
       of.replies = [json(status, { code: "short", detail: "not enough units" }), problem(409, "short")];
@@ -293,10 +293,10 @@ describe("answers", { concurrency: true }, () => {
   });
 
   test("Retry-After: 0 is no busy loop", async of => {
-    of.replies = [problem(503, "busy", { "Retry-After": "0" })];
-    const error = await refused(of.client({ deadlineMs: 1000 }).reserve(MUG));
-    assert.ok(error.tries >= 2 && error.tries <= 10, `${error.tries} tries`);
-    of.seen.slice(1).forEach((one, i) => assert.ok(one.at - of.seen[i]!.at >= 99, `${one.at - of.seen[i]!.at} ms`));
+    of.replies = [...Array.from({ length: 5 }, () => problem(503, "busy", { "Retry-After": "0" })), good];
+    await of.client().reserve(MUG);
+    assert.equal(of.seen.length, 6);
+    of.seen.slice(1).forEach((one, i) => assert.ok(one.at - of.seen[i]!.at >= 95, `${one.at - of.seen[i]!.at} ms`));
   });
 
   test("Retry-After as a date of a service with another clock", async of => {
