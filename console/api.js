@@ -1,5 +1,5 @@
 /* api.js - calls of the service. The key is kept for the tab and goes to the service's own calls only. */
-import {clockIs} from './dom.js'
+import {button, clockIs, code, h, many, number, said} from './dom.js'
 
 const BASE = new URL('../', import.meta.url)
 const KEY = 'holdfast-key'
@@ -44,7 +44,7 @@ function watched() {
 
 /* Makes a call -> {ok, status, data, code, replayed}. It throws only if it was aborted.
  * code: of the problem, or `no_answer`. */
-export async function call(method, at, body, {signal, text, timeout_s = 40} = {}) {
+export async function call(method, at, body, {signal, text, ahead, timeout_s = 40} = {}) {
   const headers = {},
     key = session.key()
   if (key) headers.Authorization = 'Bearer ' + key
@@ -62,7 +62,7 @@ export async function call(method, at, body, {signal, text, timeout_s = 40} = {}
       signal: signal ? AbortSignal.any([signal, late]) : late,
     })
     clockIs(answer.headers.get('Date'))
-    if (answer.status === 401) session.listeners.forEach(f => f())
+    if (answer.status === 401 && !ahead) session.listeners.forEach(f => f())
     const read = answer.status === 204 ? '' : await answer.text()
     if (text && answer.ok) return {ok: true, status: answer.status, data: read}
     const data = read ? JSON.parse(read) : {}
@@ -80,7 +80,18 @@ export async function call(method, at, body, {signal, text, timeout_s = 40} = {}
     ended()
   }
 }
-export const get = (at, options) => call('GET', at, undefined, options)
+
+/* The calls of the first page, asked before its module and its roles are there: path -> a result to come. */
+const early = new Map()
+export function askAhead(paths) {
+  early.clear()
+  for (const at of paths) early.set(at, call('GET', at, undefined, {ahead: true}))
+}
+export function get(at, options) {
+  const asked = early.get(at)
+  early.delete(at)
+  return asked ?? call('GET', at, undefined, options)
+}
 
 /* A random id, made once for each change, so that a call that is sent again has the same id. Plain http has no
  * crypto.randomUUID. */
@@ -156,3 +167,70 @@ const WORDS = {
 export const words = c => WORDS[c] ?? ['The service refused this.', '']
 /* True: the same call may be sent again, and the service may have done it already. */
 export const bearsRepeating = result => result.status === 0 || result.status === 503 || result.status === 429
+
+const NAMES = {requested: 'asked for', in_order: 'in the order', on_hand: 'on hand', counted_at: 'counted at'}
+function linesTable(lines) {
+  const members = [...new Set(lines.flatMap(Object.keys))]
+  const cell = v => (typeof v === 'number' ? number(v) : code(Array.isArray(v) ? v.join(', ') : (v ?? '')))
+  return h(
+    'div',
+    {class: 'table'},
+    h(
+      'table',
+      null,
+      h(
+        'thead',
+        null,
+        h(
+          'tr',
+          null,
+          members.map(m => h('th', {scope: 'col'}, NAMES[m] ?? m)),
+        ),
+      ),
+      h(
+        'tbody',
+        null,
+        lines.slice(0, 20).map(line =>
+          h(
+            'tr',
+            null,
+            members.map(m => h('td', {class: typeof line[m] === 'number' ? 'number' : null}, cell(line[m]))),
+          ),
+        ),
+      ),
+    ),
+    lines.length > 20 && h('p', {class: 'muted'}, `and ${many(lines.length - 20, 'more line')}`),
+  )
+}
+
+/* Says in words why a call was refused or not answered, and what to do. With `read` (the call changes nothing): only
+ * why, if the call may be sent again. */
+export function problem(result, read = false) {
+  const [what, then] = words(result.code),
+    {detail, field, lines, parts} = result.data
+  return h(
+    'div',
+    {class: 'problem', role: 'alert'},
+    h('p', null, h('strong', null, what), ' ', read && bearsRepeating(result) ? '' : then),
+    h(
+      'p',
+      {class: 'muted'},
+      h('code', null, result.code),
+      result.status ? ` ${result.status}` : '',
+      field && [' · ', code(field)],
+      detail && [' · ', said(detail)],
+    ),
+    Array.isArray(lines) && lines.length > 0 && linesTable(lines),
+    Array.isArray(parts) &&
+      parts.length > 0 &&
+      h(
+        'p',
+        null,
+        'Parts that have such units: ',
+        parts.map(p => [code(p), ' ']),
+      ),
+  )
+}
+
+/* Says that a list or a fact could not be read, with a button to ask again. */
+export const unread = (result, again) => h('div', null, problem(result, true), again && button('Ask again', again))

@@ -204,3 +204,75 @@ export function put(element, ...children) {
 export function button(text, onclick, attributes) {
   return h('button', {type: 'button', ...attributes, onclick}, text)
 }
+
+/* ---- fields */
+
+let fields = 0
+/* A field with its label. {type, value, min, max, hint, list, required, options: [[value, text]]}; rows: of a text of
+ * several lines. */
+export function field(label, {hint, options, list, ...attributes}) {
+  const id = 'field-' + ++fields
+  const input = options
+    ? h(
+        'select',
+        {id, ...attributes},
+        options.map(([value, text]) => h('option', {value, selected: value === attributes.value}, text)),
+      )
+    : h(attributes.rows ? 'textarea' : 'input', {
+        id,
+        autocomplete: 'off',
+        spellcheck: 'false',
+        list: list && id + '-list',
+        ...attributes,
+        'aria-describedby': hint && id + '-hint',
+      })
+  if (attributes.rows) input.value = attributes.value ?? ''
+  const element = h(
+    'div',
+    {class: 'field'},
+    h('label', {for: id}, label),
+    input,
+    list &&
+      h(
+        'datalist',
+        {id: id + '-list'},
+        list.map(value => h('option', {value})),
+      ),
+    hint && h('small', {id: id + '-hint'}, hint),
+  )
+  return {
+    element,
+    input,
+    get value() {
+      return input.value.trim()
+    },
+    get int() {
+      return int(input.value)
+    },
+  }
+}
+/* Reads a whole number as people type it; NaN: it is none. */
+export function int(text) {
+  const plain = text.trim().replace(/[ ,_\u00a0]/g, '')
+  return /^[+-]?\d{1,16}$/.test(plain) ? Number(plain) : NaN
+}
+
+/* ---- the line of status */
+
+const status = () => document.getElementById('status')
+
+const TOLD_MS = 1000
+let told_at = 0
+
+/* Shows one line of status, which screen readers read aloud, until the next one or until another page is opened. */
+export function announce(...what) {
+  told_at = performance.now()
+  put(status(), ...what)
+  status().append(button('Close', () => put(status()), {class: 'plain', 'aria-label': 'Close this message'}))
+}
+
+/* For a page that opens: clears the status, unless it is new. A change that leads to the page has just announced its
+ * outcome, which stays. */
+export function quiet() {
+  if (performance.now() - told_at > TOLD_MS) put(status())
+}

@@ -1,24 +1,30 @@
 /* main.js - the frame: the key, the pages by the address after #, and when they ask again. */
-import {button, clockTime, code, h, put, tell} from './dom.js'
-import {call, get, may, session} from './api.js'
-import {quiet} from './ask.js'
-import {save} from './export.js'
-import {help} from './glossary.js'
-import {search} from './search.js'
+import {button, clockTime, code, h, put, quiet, tell} from './dom.js'
+import {askAhead, call, get, may, session} from './api.js'
 
-/* Each page is a module with show(page); the first word behind #/ names it. A page of one thing is `of` its list. */
+/* Each page is a module with show(page); the first word behind #/ names it. A page of one thing is `of` its list.
+ * needs: the modules that it imports, directly or not, and main does not, so that a browser asks for all at once.
+ * ahead: the calls with which it begins.
+ *
+ * The first page takes three round trips: index.html; what that names, in six connections at most; the calls. What the
+ * first page can do without (the search, the glossary, the plots) comes after it. */
+const WEBHOOKS = 'webhooks?limit=100'
+const AHEAD = ['/readyz?verbose', 'jobs', 'stats', 'tasks?limit=200', WEBHOOKS]
+const LIST = 'ask export known list ',
+  ORDER = LIST + 'changes together '
 const PAGES = [
-  {name: 'now', title: 'Now', module: './now.js'},
-  {name: 'stock', title: 'Stock', module: './stock.js'},
-  {name: 'sku', of: 'stock', title: 'Stock', module: './sku.js'},
-  {name: 'sheet', of: 'stock', title: 'Sheet', module: './sheet.js'},
-  {name: 'locations', also: ['location'], title: 'Locations', module: './places.js'},
-  {name: 'orders', title: 'Orders', module: './orders.js'},
-  {name: 'order', of: 'orders', title: 'Orders', module: './order.js'},
-  {name: 'jobs', title: 'Jobs', module: './jobs.js'},
-  {name: 'events', also: ['webhook'], title: 'Events', module: './events.js'},
+  {name: 'now', title: 'Now', module: './now.js', ahead: AHEAD},
+  {name: 'stock', title: 'Stock', module: './stock.js', needs: LIST + 'settings'},
+  {name: 'sku', of: 'stock', title: 'Stock', module: './sku.js', needs: LIST + 'movements moving plots settings uplot'},
+  {name: 'sheet', of: 'stock', title: 'Sheet', module: './sheet.js', needs: 'ask csv grid known'},
+  {name: 'locations', also: ['location'], title: 'Locations', module: './places.js', needs: LIST + 'settings stock'},
+  {name: 'orders', title: 'Orders', module: './orders.js', needs: ORDER},
+  {name: 'order', of: 'orders', title: 'Orders', module: './order.js', needs: ORDER + 'orders'},
+  {name: 'jobs', title: 'Jobs', module: './jobs.js', needs: ORDER + 'orders'},
+  {name: 'events', also: ['webhook'], title: 'Events', module: './events.js', needs: 'ask export list'},
 ]
 const byName = Object.fromEntries(PAGES.flatMap(p => [p.name, ...(p.also ?? [])].map(name => [name, p])))
+const pageOf = name => byName[name] ?? PAGES[0]
 const main = document.getElementById('main')
 
 /* ---- asking again and again: one timer for each thing that is shown, none in a hidden tab */
@@ -91,13 +97,23 @@ function where() {
   return {name, params: decoded, query: new URLSearchParams(rest ?? '')}
 }
 
-export async function go() {
+const wanted = new Set()
+/* The module of a page, with all that it needs. */
+function fetched({module, needs = ''}) {
+  for (const name of needs.split(' ').filter(n => n && !wanted.has(n))) {
+    wanted.add(name)
+    document.head.append(h('link', {rel: 'modulepreload', href: name + '.js'}))
+  }
+  return import(module)
+}
+
+async function go() {
   leave.abort()
   quiet()
   leave = new AbortController()
   const {signal} = leave,
     {name, params, query} = where(),
-    page = byName[name] ?? PAGES[0]
+    page = pageOf(name)
   for (const a of nav.children) {
     if (a.dataset.page === (page.of ?? page.name)) a.setAttribute('aria-current', 'page')
     else a.removeAttribute('aria-current')
@@ -110,7 +126,7 @@ export async function go() {
   if (!first) scrollTo(0, 0)
   first = false
   try {
-    const {show} = await import(page.module)
+    const {show} = await fetched(page)
     if (signal.aborted) return
     await show({
       name,
@@ -147,6 +163,7 @@ async function contract(event) {
   const result = await get('/' + CONTRACT, {text: true})
   heard(result)
   if (!result.ok) return
+  const {save} = await import('./export.js')
   save(CONTRACT, 'application/yaml', result.data)
 }
 
@@ -163,6 +180,7 @@ function navigation() {
 const readable = () => location.protocol === 'http:' && !/^(localhost|127\.[\d.]+|\[::1\])$/.test(location.hostname)
 
 function askKey(why) {
+  session.roles = []
   leave.abort()
   nav.replaceChildren()
   put(document.getElementById('who'))
@@ -220,17 +238,32 @@ function whoIsThere() {
     )
 }
 
+async function findAndHelp() {
+  try {
+    const [{search}, {help}] = await Promise.all([import('./search.js'), import('./glossary.js')])
+    if (session.roles.length) document.getElementById('find').replaceChildren(search(), help)
+  } catch {
+    setTimeout(findAndHelp, 5000) /* the service does not answer: the page says so */
+  }
+}
+
 function forget(why) {
   session.forget()
   askKey(why)
 }
 
-async function begin() {
+async function begin(again = false) {
+  const page = pageOf(where().name)
+  if (!again) {
+    /* Whether a key may see webhooks is not known yet. */
+    askAhead((page.ahead ?? []).filter(at => at !== WEBHOOKS || !session.key()))
+    fetched(page).catch(() => {})
+  }
   const result = await call('GET', 'key')
   if (!result.ok) {
     if (result.status === 401) return
     heard(result)
-    if (result.status === 0 || result.status === 503 || result.status === 429) setTimeout(begin, 2000)
+    if (result.status === 0 || result.status === 503 || result.status === 429) setTimeout(() => begin(true), 2000)
     else
       put(main, h('div', {class: 'problem', role: 'alert'}, 'This service is of another version: load the page again.'))
     return
@@ -244,8 +277,7 @@ async function begin() {
   })
   whoIsThere()
   navigation()
-  document.getElementById('find').replaceChildren(search(), help)
-  go()
+  go().then(() => findAndHelp())
 }
 
 session.listeners.push(() => forget(session.key() ? 'The service does not know this key.' : null))

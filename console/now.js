@@ -1,8 +1,23 @@
 /* now.js - the page with the present figures, and with what is wrong. */
-import {ago, code, facts, fullTime, h, link, many, now, number, put, said, span, stateWord, tell, time} from './dom.js'
-import {COLOURS, Plot} from './plots.js'
-import {field, unread} from './ask.js'
-import {get, session} from './api.js'
+import {
+  ago,
+  code,
+  facts,
+  field,
+  fullTime,
+  h,
+  link,
+  many,
+  now,
+  number,
+  put,
+  said,
+  span,
+  stateWord,
+  tell,
+  time,
+} from './dom.js'
+import {get, session, unread} from './api.js'
 
 const SECONDS = 3600,
   TEN_MINUTES = 600,
@@ -395,15 +410,16 @@ function totals(stats) {
   )
 }
 
-export function show({room, poll, signal}) {
+export async function show({room, poll, signal}) {
   const top = h('section', {'aria-label': 'What is wrong', class: 'top'}, h('p', {class: 'muted'}, 'Looking …'))
   const of_process = h('p', {class: 'muted'}),
     failed = h('div'),
     counts = h('div'),
     counted = h('p', {class: 'muted'})
-  const plots = PLOTS.map(([title, series]) => new Plot(title, series, {signal, seconds: true}))
+  const places = PLOTS.map(() => h('div', {class: 'plot later'}))
   const codes = h('div', {class: 'refusals'})
-  let refusals = null,
+  let plots = null,
+    refusals = null,
     refusal_codes = ''
   const which = field('Show', {
     options: [
@@ -422,8 +438,8 @@ export function show({room, poll, signal}) {
     tell(title, `This service, ${words()}`)
     tell(summary, `The ${words().slice(4)} as a table`)
   }
-  const own = plots.filter((_, i) => PLOTS[i][2] !== 'database'),
-    shared = plots.filter((_, i) => PLOTS[i][2] === 'database')
+  const own = places.filter((_, i) => PLOTS[i][2] !== 'database'),
+    shared = places.filter((_, i) => PLOTS[i][2] === 'database')
 
   room.append(
     top,
@@ -436,7 +452,7 @@ export function show({room, poll, signal}) {
       h(
         'div',
         {class: 'plots'},
-        own.map(p => p.element),
+        own,
         codes,
       ),
       minutes,
@@ -448,7 +464,7 @@ export function show({room, poll, signal}) {
       h(
         'div',
         {class: 'plots four'},
-        shared.map(p => p.element),
+        shared,
       ),
       counted,
       counts,
@@ -457,12 +473,12 @@ export function show({room, poll, signal}) {
 
   /* A plot of refusals has the codes that occurred: with another code it is made again. */
   const showCodes = () => {
-    const names = Object.keys(activity.codes).sort().slice(0, COLOURS.length)
+    const names = Object.keys(activity.codes).sort().slice(0, plots.COLOURS.length)
     if (names.join() !== refusal_codes || !refusals) {
       refusals?.end()
       refusal_codes = names.join()
       refusals = names.length
-        ? new Plot(
+        ? new plots.Plot(
             'Refused, by code',
             names.map(label => ({label, unit: '/s'})),
             {signal, seconds: true},
@@ -489,6 +505,7 @@ export function show({room, poll, signal}) {
     if (minutes.open) put(minutes.lastChild, minutesTable(from, summary.textContent))
   }
   const draw = () => {
+    if (!plots || !activity.times.length) return
     put(
       of_process,
       'Figures of the process that answers, instance ',
@@ -498,17 +515,26 @@ export function show({room, poll, signal}) {
       '.',
     )
     PLOTS.forEach(([, series], i) =>
-      plots[i].show([activity.times, ...series.map(s => activity.series[s.key])].map(last)),
+      plots.all[i].show([activity.times, ...series.map(s => activity.series[s.key])].map(last)),
     )
     showCodes()
     tables()
   }
   tellWords()
-  if (activity.times.length) draw()
   which.input.addEventListener('change', () => {
     tellWords()
-    if (activity.times.length) draw()
+    draw()
   })
+  poll(async signal => {
+    const {ready, stats, all} = await whatIsWrong(signal)
+    put(top, wrongList(all))
+    if (stats.ok) {
+      put(counts, totals(stats.data))
+      put(counted, 'Counted ', time(stats.data.counted_at), ', over all services of this database.')
+    }
+    return ready.status === 503 || ready.status === 0 ? ready : stats
+  }, 5)
+
   poll(async signal => {
     const since = activity.since ? '?since=' + encodeURIComponent(activity.since) : ''
     const result = await get('activity' + since, {signal})
@@ -523,13 +549,10 @@ export function show({room, poll, signal}) {
   }, 2)
   minutes.addEventListener('toggle', tables)
 
-  poll(async signal => {
-    const {ready, stats, all} = await whatIsWrong(signal)
-    put(top, wrongList(all))
-    if (stats.ok) {
-      put(counts, totals(stats.data))
-      put(counted, 'Counted ', time(stats.data.counted_at), ', over all services of this database.')
-    }
-    return ready.status === 503 || ready.status === 0 ? ready : stats
-  }, 5)
+  /* What can be said in words comes first. */
+  const {COLOURS, Plot} = await import('./plots.js')
+  if (signal.aborted) return
+  plots = {COLOURS, Plot, all: PLOTS.map(([title, series]) => new Plot(title, series, {signal, seconds: true}))}
+  plots.all.forEach((plot, i) => places[i].replaceWith(plot.element))
+  draw()
 }

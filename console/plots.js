@@ -3,6 +3,8 @@
 import uPlot from './uplot.js'
 import {clockTime, fullTime, h, number, tell} from './dom.js'
 
+document.head.append(h('link', {rel: 'stylesheet', href: 'uplot.css'}))
+
 const style = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
 const plots = new Set()
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => plots.forEach(p => p.redraw(false, true)))
