@@ -233,7 +233,7 @@ static bool server_open(struct embedded *e, char *why, size_t why_size)
 
 	if (!server_start(e, &found, OPEN_MS, why, why_size))
 		return false;
-	if (e->server.why_root)
+	if (e->server.why_root[0])
 		log_event(e->use == EMBEDDED_SERVE ? LOG_WARN : LOG_DEBUG, "server_as_root", "dir=\"%s\" why=\"%s\"",
 		          e->server.dir, e->server.why_root);
 	log_event(news(e), found ? "server_adopted" : "server_started", "pid=%ld ms=%" PRId64 " dir=\"%s\"",

@@ -65,25 +65,55 @@ static bool folder_free(const struct mariadbd *m)
 	return dir && (folder_ours(m->dir_fd) || !strange);
 }
 
-/* Makes a child of ours, after fork, the server's user. Async-signal-safe. */
-static bool become(const struct mariadbd *m)
+/* Makes a child of ours, after fork, this user. Async-signal-safe. */
+static bool become(uid_t uid, gid_t gid)
 {
-	if (geteuid() != 0 || m->uid == 0)
+	if (geteuid() != 0 || uid == 0)
 		return true;
-	return setgroups(1, &m->gid) == 0 && setgid(m->gid) == 0 && setuid(m->uid) == 0;
+	return setgroups(1, &gid) == 0 && setgid(gid) == 0 && setuid(uid) == 0;
 }
 
-/* True: the user gets through all the folders above. Only a try tells. */
-static bool user_enters(const struct mariadbd *m)
+/* True: the user gets through all folders above PATH and has these rights there. Only a try tells. */
+static bool user_may(uid_t uid, gid_t gid, const char *path, int rights)
 {
 	pid_t pid = fork();
 	int   status = 1;
 
 	if (pid == 0)
-		_exit(become(m) && access(m->dir, W_OK | X_OK) == 0 ? 0 : 1);
+		_exit(become(uid, gid) && access(path, rights) == 0 ? 0 : 1);
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	return pid > 0 && status == 0;
+}
+
+/* Writes the first folder above DIR that the user cannot enter. False: none is shut. */
+static bool folder_shut(const struct mariadbd *m, const struct passwd *user, char *folder, size_t size)
+{
+	for (const char *end = m->dir; (end = strchr(end + 1, '/')) != NULL;) {
+		snprintf(folder, size, "%.*s", (int)(end - m->dir), m->dir);
+		if (!user_may(user->pw_uid, user->pw_gid, folder, X_OK))
+			return true;
+	}
+	return false;
+}
+
+/* A folder above is named first, for data that belong to root, too: while it is shut, another owner cannot use them. */
+static void root_because(struct mariadbd *m, const struct passwd *user)
+{
+	char shut[sizeof(m->dir)];
+
+	if (!user)
+		snprintf(m->why_root, sizeof(m->why_root),
+		         "there is no user mysql or holdfast: stop it, adduser"
+		         " --system --group holdfast, then chown -R holdfast: the folder");
+	else if (folder_shut(m, user, shut, sizeof(shut)))
+		snprintf(m->why_root, sizeof(m->why_root),
+		         "the user %s cannot enter %s: a folder above is shut."
+		         " Stop it, open that folder, then chown -R %s: %s",
+		         user->pw_name, shut, user->pw_name, m->dir);
+	else
+		snprintf(m->why_root, sizeof(m->why_root), "the data belong to root: stop it, then chown -R %s: %s",
+		         user->pw_name, m->dir);
 }
 
 /* The user of a root's server: the owner of the folder, or of the data in a folder of root's. New data in a folder of
@@ -103,19 +133,17 @@ static int user_choose(struct mariadbd *m, const struct stat *home, char *why, s
 	}
 	m->uid = owner ? owner->st_uid : user ? user->pw_uid : 0;
 	m->gid = owner ? owner->st_gid : user ? user->pw_gid : 0;
-	if (m->uid == 0) {
-		m->why_root = made ? "the data belong to root: stop it, then chown -R mysql: the folder"
-		                   : "there is no user mysql or holdfast: stop it, adduser --system --group"
-		                     " holdfast, then chown -R holdfast: the folder";
-	} else if (fchown(m->dir_fd, m->uid, m->gid) != 0 || fchmod(m->dir_fd, 0700) != 0 || !user_enters(m)) {
+	if (m->uid != 0 && (fchown(m->dir_fd, m->uid, m->gid) != 0 || fchmod(m->dir_fd, 0700) != 0 ||
+	                    !user_may(m->uid, m->gid, m->dir, W_OK | X_OK))) {
 		if (owner) {
 			why_write(why, why_size, "uid %u, to whom %s belongs, cannot enter it: a folder above is shut",
 			          (unsigned)m->uid, m->dir);
 			return EXIT_CONFIG;
 		}
-		m->why_root = "the user mysql or holdfast cannot enter the folder: one above is shut to it";
 		m->uid = m->gid = 0;
 	}
+	if (m->uid == 0)
+		root_because(m, user);
 	return EXIT_DONE;
 }
 
@@ -271,7 +299,7 @@ static _Noreturn void child_run(const struct mariadbd *m, int home, char *const 
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setsid();
 	umask(077);
-	if (fchdir(home) != 0 || !become(m))
+	if (fchdir(home) != 0 || !become(m->uid, m->gid))
 		_exit(126);
 	mkdirat(m->dir_fd, "tmp", 0700);
 	null = open("/dev/null", O_RDONLY);

@@ -13,14 +13,14 @@
 #include <sys/types.h>
 
 struct mariadbd {
-	char        dir[448]; /* DIR: absolute, no symbolic links; MariaDB's own names end at 512 bytes */
-	int         dir_fd;
-	uid_t       uid; /* the server's user */
-	gid_t       gid;
-	const char *why_root;  /* the reason why the server runs as root against our wish; NULL: it does not */
-	pid_t       pid;       /* process of the server that runs, as far as we know */
-	int         pidfd;     /* readable when it has ended; -1: none runs */
-	off_t       log_start; /* where the server's part of the log begins */
+	char  dir[448]; /* DIR: absolute, no symbolic links; MariaDB's own names end at 512 bytes */
+	int   dir_fd;
+	uid_t uid; /* the server's user */
+	gid_t gid;
+	char  why_root[2048]; /* the reason why the server runs as root against our wish; empty: it does not */
+	pid_t pid;            /* process of the server that runs, as far as we know */
+	int   pidfd;          /* readable when it has ended; -1: none runs */
+	off_t log_start;      /* where the server's part of the log begins */
 };
 
 /* The initial value: no folder open and no server known. mariadbd_fini takes it. */

@@ -174,3 +174,41 @@ Test(private_server, server_is_killed_in_peace)
 	own_race("1", "reserve R0 A=1", "1x 200 held replayed");
 	own_race("1", "count M2 A=11", "1x 201 A=0");
 }
+
+/* Starts the service on the folder `shut` in ours and ends it. Its one warning must give this reason. */
+static void root_warns(int start, const char *reason)
+{
+	char        options[400];
+	struct text said = {0};
+	const char *warning;
+
+	snprintf(own.log, sizeof(own.log), "%s/log%d", own.home, start);
+	snprintf(options, sizeof(options), "--data %s/shut", own.home);
+	program_start(&own.program, own.log, NULL, options);
+	if (!program_stop(&own.program, &said))
+		flow_fail("%s", said.data);
+	program_log_all(own.log, &said);
+	warning = strstr(said.data, "event=server_as_root");
+	if (!warning || !strstr(warning, reason) || strstr(warning + 1, "event=server_as_root"))
+		flow_fail("start %d has no warning, or more than one, or it does not say: %s\n%s", start, reason,
+		          said.data);
+	text_fini(&said);
+}
+
+/* The first server makes the data, and they belong to root from then on. Each start names the folder that is shut. */
+Test(private_server, runs_as_root_with_a_warning_where_its_user_is_shut_out)
+{
+	char        reason[400];
+	struct text why = {0};
+
+	cr_assert(program_stop(&own.program, &why), "%s", why.data);
+	if (geteuid() != 0)
+		cr_skip_test("needs root");
+	cr_assert(chmod(own.home, 0700) == 0);
+	snprintf(reason, sizeof(reason), "cannot enter %s: a folder above is shut", own.home);
+	root_warns(1, reason);
+	root_warns(2, reason);
+	cr_assert(chmod(own.home, 0755) == 0);
+	root_warns(3, "the data belong to root");
+	text_fini(&why);
+}
