@@ -30,7 +30,7 @@ static bool service_wait(struct caller *c, struct stop *stop, int64_t wait_ms)
 
 	while (!ready && clock_ms() < until_ms && !stop_wait(stop, AGAIN_MS)) {
 		if (!told)
-			say("waiting for a service at %s", option_text(OPTION_url));
+			say("waiting for a service at %s", caller_url(c));
 		told = true;
 		ready = service_ready(c);
 	}
@@ -75,7 +75,7 @@ static int service_empty(struct caller *c)
 		status = say_status(EXIT_TROUBLE,
 		                    "the database behind %s is not empty, it has %s: the demo makes its shop in an "
 		                    "empty one (holdfast serve --data NEW)",
-		                    option_text(OPTION_url), found.data);
+		                    caller_url(c), found.data);
 	text_fini(&found);
 	return status;
 }
@@ -93,7 +93,7 @@ static int shop_lives(struct shop *shop, struct stop *stop)
 	       !stop_wait(stop, began_ms + trade.moment * MOMENT_MS - clock_ms())) {
 		trade_moment(&trade);
 		if (shop->away && !service_wait(shop->caller, stop, AWAY_MS) && !stop_wait(stop, 0))
-			return say_status(EXIT_UNAVAILABLE, "the service at %s is gone", option_text(OPTION_url));
+			return say_status(EXIT_UNAVAILABLE, "the service at %s is gone", caller_url(shop->caller));
 	}
 	trade_end(&trade);
 	return shop->failed ? EXIT_TROUBLE : EXIT_DONE;
@@ -102,7 +102,7 @@ static int shop_lives(struct shop *shop, struct stop *stop)
 static void shop_tell(const struct shop *shop, int64_t took_ms)
 {
 	printf("%d skus at %d locations and %lld orders were made in %.1f s; %s/console/ shows them\n", GOODS, PLACES,
-	       (long long)shop->orders, (double)took_ms / 1000, option_text(OPTION_url));
+	       (long long)shop->orders, (double)took_ms / 1000, caller_url(shop->caller));
 	if (!option_given(OPTION_for))
 		printf("the shop lives until Ctrl-C\n");
 	fflush(stdout);
@@ -116,7 +116,7 @@ static int shop_run(struct shop *shop, struct stop *stop)
 	if (!service_wait(shop->caller, stop, START_MS))
 		return stop_wait(stop, 0) ? EXIT_DONE
 		                          : say_status(EXIT_UNAVAILABLE, "no service at %s: %s",
-		                                       option_text(OPTION_url), caller_why(shop->caller));
+		                                       caller_url(shop->caller), caller_why(shop->caller));
 	status = service_empty(shop->caller);
 	if (status != EXIT_DONE)
 		return status;

@@ -80,6 +80,11 @@ struct caller *caller_open(const char *url, const char *key)
 	return c;
 }
 
+const char *caller_url(const struct caller *c)
+{
+	return c->url;
+}
+
 void caller_close(struct caller *c)
 {
 	curl_easy_cleanup(c->curl);

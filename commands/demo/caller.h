@@ -8,6 +8,8 @@ struct caller;
 /* `url` is http://HOST:PORT or https://HOST:PORT, of a service or of a proxy before it. `key` NULL: calls bear none. */
 struct caller *caller_open(const char *url, const char *key);
 void           caller_close(struct caller *c);
+/* The address that is called: `url` without a slash at its end. */
+const char *caller_url(const struct caller *c);
 /* Makes a call. `body` NULL: it has none. Returns the status of the answer; 0: none came. */
 int caller_call(struct caller *c, const char *method, const char *path, const struct text *body);
 /* The JSON of the last answer, which the next call frees; NULL: it was none. */

@@ -138,7 +138,9 @@ Test(demo, lives_until_ctrl_c)
 	flow_end();
 }
 
-/* The lorry comes after a minute, and the queue gets its units. The demo ends when the service is gone. */
+/* The lorry comes after a minute, and the queue gets its units. By then customers have confirmed, released and
+ * forgotten orders that were held, and the shop has made each kind of movement that it makes. The demo ends when the
+ * service is gone. */
 Test(demo, lorry_comes, DRILL)
 {
 	char        log[300];
@@ -149,6 +151,17 @@ Test(demo, lorry_comes, DRILL)
 	pid = demo_begin(log, sizeof(log));
 	flow_steps("wait:90 sql SELECT COUNT(*) > 0 FROM movement WHERE movement_id LIKE 'unloaded-%' -> 1",
 	           "wait raw GET /v1/locations/lorry -> expected_at=~60",
+	           "sql SELECT COUNT(*) > 100 FROM reservation WHERE order_id > 'S-10281' AND confirmed_at >"
+	           " created_at + INTERVAL 1 SECOND -> 1",
+	           "sql SELECT COUNT(*) > 100 FROM reservation WHERE order_id > 'S-10281' AND confirmed_at ="
+	           " created_at -> 1",
+	           "sql SELECT COUNT(*) > 20 FROM reservation WHERE order_id > 'S-10281' AND state = 4 -> 1",
+	           "sql SELECT COUNT(*) > 5 FROM reservation WHERE order_id > 'S-10281' AND state = 5 -> 1",
+	           "sql SELECT DISTINCT kind, REGEXP_REPLACE(movement_id, '-[0-9]+$', '') AS name FROM movement WHERE"
+	           " kind <> 5 AND created_at >= (SELECT MIN(created_at) FROM movement WHERE movement_id LIKE"
+	           " 'restocked-%') ORDER BY kind, name -> 1,lorry 1,restocked 2,broken 3,parcel 6,looked-at 6,to-store"
+	           " 7,unloaded",
+	           "sql SELECT COUNT(*) > 100 FROM reservation WHERE order_id > 'S-10281' AND state = 3 -> 1",
 	           "wait sql SELECT COUNT(*) FROM reservation_line JOIN location USING (location_id) JOIN reservation"
 	           " USING (reservation_id) WHERE code = 'lorry' AND order_id < 'S-10280' -> 0",
 	           "run audit -> 0");
@@ -180,6 +193,18 @@ Test(demo, takes_a_key)
 		flow_step("alone demo --url http://127.0.0.1:%d --for 0 --key-file %s -> %s", flow_port(0), file,
 		          admin ? "0 '~300 skus'" : "78");
 	}
+	flow_end();
+}
+
+/* A slash at the end is no part of the address. */
+Test(demo, prints_the_address_that_it_calls)
+{
+	shop_begin();
+	flow_step("alone demo --url http://127.0.0.1:%d// --for 0 -> 0"
+	          " '~; http://127.0.0.1:%d/console/ shows them'",
+	          flow_port(0), flow_port(0));
+	flow_step("alone demo --url http://127.0.0.1:%d/ --for 0 -> 1 '~behind http://127.0.0.1:%d is not empty'",
+	          flow_port(0), flow_port(0));
 	flow_end();
 }
 
