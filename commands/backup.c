@@ -8,7 +8,7 @@
 #include "commands/database.h"
 #include "commands/options.h"
 #include "commands/upkeep.h"
-#include "engine/base/child.h"
+#include "engine/server/child.h"
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"

@@ -3,7 +3,7 @@
 #define DATABASE_H
 
 #include "engine/db/db.h"
-#include "engine/db/embedded.h"
+#include "engine/server/embedded.h"
 #include "jobs/cluster.h"
 
 struct database {

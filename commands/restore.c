@@ -7,8 +7,8 @@
 #include "commands/options.h"
 #include "engine/base/log.h"
 #include "engine/db/db.h"
-#include "engine/db/embedded.h"
-#include "engine/db/replace.h"
+#include "engine/server/embedded.h"
+#include "engine/server/replace.h"
 #include "schema/migrate.h"
 
 #include <stdio.h>

@@ -12,7 +12,7 @@
  * TEST_DRILLS=1 runs the drills (kit/drill.h), too. */
 #include "engine/base/log.h"
 #include "engine/base/text.h"
-#include "engine/db/embedded.h"
+#include "engine/server/embedded.h"
 #include "tests/kit/drill.h"
 #include "tests/kit/patience.h"
 #include "tests/kit/program.h"

@@ -6,6 +6,7 @@ the objects in BUILD/obj (build/obj), calls a function or reads a variable that 
 
   circle    no way along the arrows leads back to where it began, neither between files nor between rooms (folders)
   arrow     arrows go down only: main, commands, api, jobs, engine, engine/catalogue, engine/db, engine/base.
+            engine/server stands on engine/db, and is for commands and commands/backup alone;
             engine/lane stands on engine/write, that on engine/promise, and that on engine/log; engine/read knows none of them, and none of
             them knows it; jobs/levels, jobs/task, jobs/waiting and jobs/webhooks do not know each other; api/order and
             api/stock stand on api/calls, and do not know each other; commands/demo, commands/import and commands/terminal are for
@@ -33,15 +34,15 @@ import subprocess
 import sys
 
 ROOMS = ('api/calls', 'api/http', 'api/order', 'api/stock', 'api', 'engine/base', 'engine/catalogue', 'engine/db', 'engine/lane', 'engine/log', 'engine/promise',
-         'engine/read', 'engine/write', 'engine', 'commands/import', 'commands/terminal', 'commands/backup', 'commands/demo', 'commands', 'jobs/levels', 'jobs/task',
+         'engine/read', 'engine/server', 'engine/write', 'engine', 'commands/import', 'commands/terminal', 'commands/backup', 'commands/demo', 'commands', 'jobs/levels', 'jobs/task',
          'jobs/waiting', 'jobs/webhooks', 'jobs', 'schema')
 ENGINE = {'engine', 'engine/catalogue', 'engine/lane', 'engine/log', 'engine/promise', 'engine/read', 'engine/write', 'engine/db', 'engine/base'}
 JOBS = {'jobs', 'jobs/levels', 'jobs/task', 'jobs/waiting', 'jobs/webhooks'}
 BELOW = {
     'main': {'commands', 'engine', 'engine/catalogue', 'engine/base'},
     'commands': {'commands/backup', 'commands/demo', 'commands/import', 'commands/terminal', 'api', 'api/calls', 'api/http', 'api/order', 'api/stock', *JOBS, 'schema',
-                 *ENGINE},
-    'commands/backup': {'engine/base'},
+                 'engine/server', *ENGINE},
+    'commands/backup': {'engine/server', 'engine/base'},
     'commands/demo': {'engine/base'},
     'commands/import': {'commands/terminal', 'api/order', 'api/stock', 'jobs/waiting', 'engine', 'engine/catalogue', 'engine/base'},
     'commands/terminal': {'engine', 'engine/catalogue', 'engine/read', 'engine/db', 'engine/base'},
@@ -64,6 +65,7 @@ BELOW = {
     'engine/write': {'engine', 'engine/catalogue', 'engine/log', 'engine/promise', 'engine/db', 'engine/base'},
     'engine/catalogue': {'engine/db', 'engine/base'},
     'engine/db': {'engine/base'},
+    'engine/server': {'engine/db', 'engine/base'},
     'engine/base': set(),
 }
 ONE_ROOM = {'engine/lane': 'engine', 'engine/log': 'engine', 'engine/promise': 'engine',
@@ -322,6 +324,12 @@ BREAKS = (
      {'engine/write/a.h': ('',), 'engine/write/a.c': ('#include "engine/write/a.h"\n', 'a', 'lane_push')}),
     ('arrow that engine/read must not have: engine/read/a -> engine/lane/lane',
      {'engine/read/a.h': ('',), 'engine/read/a.c': ('#include "engine/read/a.h"\n', 'a', 'lane_push')}),
+    ('arrow that engine/db must not have: engine/db/a -> engine/server/b',
+     {'engine/server/b.h': ('',), 'engine/db/a.h': ('',),
+      'engine/db/a.c': ('#include "engine/db/a.h"\n#include "engine/server/b.h"\n', 'a', '')}),
+    ('arrow that api must not have: api/a -> engine/server/b',
+     {'engine/server/b.h': ('',), 'api/a.h': ('',),
+      'api/a.c': ('#include "api/a.h"\n#include "engine/server/b.h"\n', 'a', '')}),
     ('arrow that api/http must not have: api/http/a -> engine/lane/lane',
      {'api/http/a.h': ('',), 'api/http/a.c': ('#include "api/http/a.h"\n', 'a', 'lane_push')}),
     ('arrow that schema must not have: schema/a -> engine/op',

@@ -36,7 +36,7 @@ forbid '#include <(event2/(http|buffer|bufferevent)|sys/socket|netinet)' "$(but 
 forbid '#include <curl' "$(but 'jobs/webhooks/sender\.c|commands/demo/caller\.c')" 'libcurl stands in sender.c and caller.c only'
 forbid '#include <cjson' "$ours" 'cJSON is a second opinion of the tests: the program reads JSON by engine/base/scan.c'
 forbid '#include <openssl/ssl' "$(but 'api/http/tls\.c')" 'TLS of connections stands in tls.c only'
-forbid '#include "engine/(lane/(lane|intake|balance|decide|blocked)|write/(state|fence|batch)|read/(reader|list)|db/mariadbd)\.h"' "$(only 'api|jobs|commands')" 'lanes, readers and the private server are the engine'"'"'s own'
+forbid '#include "engine/(lane/(lane|intake|balance|decide|blocked)|write/(state|fence|batch)|read/(reader|list)|server/mariadbd)\.h"' "$(only 'api|jobs|commands')" 'lanes, readers and the private server are the engine'"'"'s own'
 forbid '#include "(engine/db/statement|statements)\.h"|\b(SELECT|INSERT INTO|UPDATE|DELETE FROM) [a-z]' "$(only api)" 'SQL is no matter of the api'
 
 # A file asserts what must hold of its own state. Files without any state may have nothing to assert.

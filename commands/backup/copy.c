@@ -1,6 +1,6 @@
 /* copy.c - see copy.h. */
 #include "commands/backup/copy.h"
-#include "engine/base/child.h"
+#include "engine/server/child.h"
 #include "engine/base/log.h"
 
 #include <dirent.h>

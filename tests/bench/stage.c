@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "engine/db/embedded.h"
+#include "engine/server/embedded.h"
 
 #define DATA FOLDER "/data"
 

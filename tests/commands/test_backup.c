@@ -2,7 +2,7 @@
  * acknowledged before a back-up began is in it. */
 #include "engine/base/clock.h"
 #include "engine/db/db.h"
-#include "engine/db/embedded.h"
+#include "engine/server/embedded.h"
 #include "tests/kit/drill.h"
 #include "tests/kit/program.h"
 #include "tests/kit/scratch.h"

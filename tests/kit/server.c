@@ -2,7 +2,7 @@
 #include "engine/base/clock.h"
 #include "tests/kit/server.h"
 
-#include "engine/db/embedded.h"
+#include "engine/server/embedded.h"
 #include "tests/kit/scratch.h"
 #include "tests/kit/patience.h"
 

@@ -3,7 +3,7 @@
 #include "engine/base/clock.h"
 #include "engine/db/checks.h"
 #include "engine/db/db.h"
-#include "engine/db/embedded.h"
+#include "engine/server/embedded.h"
 #include "tests/kit/proxy.h"
 #include "tests/kit/scratch.h"
 #include "tests/kit/server.h"

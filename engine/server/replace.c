@@ -1,8 +1,8 @@
 /* replace.c - see replace.h. users.lock is held exclusively throughout, so that no command starts a server. */
-#include "engine/db/replace.h"
-#include "engine/base/child.h"
+#include "engine/server/replace.h"
+#include "engine/server/child.h"
 #include "engine/base/log.h"
-#include "engine/db/mariadbd.h"
+#include "engine/server/mariadbd.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* child.c - see child.h. */
-#include "engine/base/child.h"
+#include "engine/server/child.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -2,12 +2,12 @@
  * mariadbd.c has the process itself.
  *   users.lock  shared from embedded_open to embedded_close; exclusive only while the last user stops the server
  *   start.lock  taken after users.lock, held until the server answers; its new owner looks for a server first */
-#include "engine/db/embedded.h"
+#include "engine/server/embedded.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/db/db.h"
-#include "engine/db/mariadbd.h"
+#include "engine/server/mariadbd.h"
 #include "engine/db/storage.h"
 
 #include <errno.h>

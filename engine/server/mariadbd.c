@@ -1,5 +1,5 @@
 /* mariadbd.c - see mariadbd.h. */
-#include "engine/db/mariadbd.h"
+#include "engine/server/mariadbd.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 

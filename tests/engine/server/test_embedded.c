@@ -1,7 +1,7 @@
 /* The private mariadbd: made, adopted, healed, shared, stopped. Each test has a folder of its own. */
 #include "engine/base/clock.h"
 #include "engine/db/db.h"
-#include "engine/db/embedded.h"
+#include "engine/server/embedded.h"
 #include "tests/kit/scratch.h"
 #include "tests/kit/patience.h"
 #include "tests/kit/program.h"
