@@ -43,13 +43,12 @@ forbid '#include "(engine/db/statement|statements)\.h"|\b(SELECT|INSERT INTO|UPD
 without=$(grep '\.c$' <<< "$ours" | xargs grep -Lw assert)
 [ "$(wc -l <<< "$without")" -le 60 ] || wrong "more than 60 files without an assert:"$'\n'"$without"
 
-# The version stands in five files. A release candidate has a ~ in Debian, which sorts before the release.
+# The version stands in four files, and in each client. A release candidate has a ~ in Debian, which sorts before the
+# release.
 version=$(sed -n 's/^#define HOLDFAST_VERSION "\(.*\)"/\1/p' engine/base/base.h)
 grep -qx "  version: $version" api/openapi.yaml || wrong "openapi.yaml is not of version $version"
-grep -qF "\"version\": \"$version\"" clients/typescript/package.json || wrong "package.json is not of version $version"
 head -n 1 debian/changelog | grep -qF "(${version/-/\~})" || wrong "debian/changelog does not begin with version $version"
 grep -q "^## $version" CHANGELOG.md || wrong "CHANGELOG.md has no version $version"
-grep -qx "VERSION = '${version/-/}'" clients/python/holdfast/exchange.py || wrong "clients/python is not of version $version"
 
 step=$(listed 'schema/[0-9]*.sql' | sort | tail -n 1 | sed 's|^schema/0*||; s/_.*//')
 grep -qF "schema of this program is version $step**" docs/operator.md || wrong "operator.md does not say that the schema is version $step"
@@ -69,24 +68,33 @@ while read -r code; do
 	[ -z "$code" ] || grep -qE "^\| (no|[0-9]).*\`$code\`" docs/reference.md || wrong "reference.md does not say whether to send again after $code"
 done < <(sed -nE 's/^X\([A-Z_]+, *"([a-z_]*)".*/\1/p' engine/outcome.def | sort -u)
 
+narrow() {    # files
+	hits=$(LC_ALL=C.UTF-8 awk 'length($0) > 120 { print FILENAME ":" FNR }' $1)
+	[ -z "$hits" ] || wrong "longer than 120 columns:"$'\n'"$hits"
+}
 # The console: short lines, 300 kB at most, no HTML made of texts, nothing from elsewhere.
 pages=$(listed 'console/*.js' 'console/*.css' 'console/*.html' | grep -v '/uplot\.')
-hits=$(LC_ALL=C.UTF-8 awk 'length($0) > 120 { print FILENAME ":" FNR }' $pages)
-[ -z "$hits" ] || wrong "longer than 120 columns:"$'\n'"$hits"
+narrow "$pages"
 [ "$(listed 'console/*' | xargs cat | wc -c)" -le 300000 ] || wrong 'the console is larger than 300 kB'
 forbid '(inner|outer)HTML|insertAdjacentHTML|document\.write|\beval\(|new Function' "$pages" 'texts become text'
 forbid 'https?://[a-z]' "$(grep -v '\.css$' <<< "$pages")" 'the console takes nothing from elsewhere'
 
-# The client in TypeScript: short lines, and small. Types that are made from the contract are neither.
-pages=$(listed 'clients/*.ts' 'clients/*.mjs' | grep -v '/contract\.ts$')
-hits=$(LC_ALL=C.UTF-8 awk 'length($0) > 120 { print FILENAME ":" FNR }' $pages)
-[ -z "$hits" ] || wrong "longer than 120 columns:"$'\n'"$hits"
-lines=$(grep '^clients/typescript/src/' <<< "$pages" | xargs cat | grep -vcE '^ *($|//|/\*|\*)')
-[ "$lines" -le 400 ] || wrong "the client in TypeScript has $lines lines of code, 400 are allowed"
-# The client in Python: short lines, and what is made from the contract is of this contract.
-pages=$(listed 'clients/python/*.py' 'clients/python/*.sh')
-hits=$(LC_ALL=C.UTF-8 awk 'length($0) > 120 { print FILENAME ":" FNR }' $pages)
-[ -z "$hits" ] || wrong "longer than 120 columns:"$'\n'"$hits"
+# A client: short lines, files of 700 lines, a small package, and this version. What is made from the contract may be longer.
+client() {    # folder, lines of code that its package may have, and the lines with the version, each with its file before it
+	pages=$(listed "clients/$1/*."{ts,js,mjs,py,sh} | grep -vE '/(contract\.ts|models\.py)$')
+	narrow "$pages"
+	hits=$(wc -l $pages | awk '$2 != "total" && $1 > 700 { print $2 }')
+	[ -z "$hits" ] || wrong "longer than 700 lines: $hits"
+	lines=$(grep -E "^clients/$1/(src|holdfast)/" <<< "$pages" | grep -v '/calls\.py$' | xargs cat | grep -vcE '^ *($|#|//|/\*|\*)')
+	[ "$lines" -le "$2" ] || wrong "clients/$1 has $lines lines of code, $2 are allowed"
+	for ((i = 3; i < $#; i += 2)); do
+		grep -qxF -- "${@:i+1:1}" "clients/$1/${@:i:1}" || wrong "clients/$1/${@:i:1} is not of version $version"
+	done
+}
+named="  \"version\": \"$version\","
+client typescript 400 package.json "$named" package-lock.json "$named"
+client medusa 1600 package.json "$named" package.json "    \"holdfast\": \"$version\"" package-lock.json "$named"
+client python 950 holdfast/exchange.py "VERSION = '${version/-/}'"
 if python3 -c 'import yaml' 2> /dev/null; then
 	hits=$(clients/python/generate.py --check 2>&1) || wrong "$hits"
 fi

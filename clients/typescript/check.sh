@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# check.sh - the TypeScript client compiles, has the types of the contract, and passes its tests, which start the service:
-# HOLDFAST_BIN, otherwise build/holdfast. `make clients` runs it. Without node, npm or npm's registry it is skipped.
+# check.sh - the TypeScript client compiles, has the types of the contract, and passes its tests, which start the
+# service: HOLDFAST_BIN, otherwise build/holdfast. `make clients` runs it. Without node, npm or npm's registry it is
+# skipped.
 set -euo pipefail
 cd "$(dirname "$0")"
 skip() { echo "clients/typescript: skipped: $*"; exit 0; }
