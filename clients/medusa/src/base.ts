@@ -79,7 +79,7 @@ export class BaseService extends InventoryModuleService {
       this.logger_
     );
     this.mirror_ = new Mirror(holdfast, this.stock_, this.units_, work => this.transaction_(work), this.logger_);
-    this.settled_ = new Settled(() => ({ manager: this.baseRepository_.getFreshManager() }) as Context);
+    this.settled_ = new Settled(() => this.beside_());
     const serves = (declaration as { worker_mode?: string } | undefined)?.worker_mode === "server";
     this.__hooks = {
       onApplicationStart: async () => {
@@ -123,8 +123,10 @@ export class BaseService extends InventoryModuleService {
   private async adopt_(context: Context): Promise<void> {
     const levels = (await this.inventoryLevelService_.list({}, {}, context)) as any[];
     for (const some of parts(levels, ADOPT_MAX)) {
+      const ids = [...new Set<string>(some.map(level => level.inventory_item_id))];
+      const items = (await this.inventoryItemService_.list({ id: ids }, {}, context)) as any[];
       await this.stock_.make(
-        some.map(level => ({ sku: level.inventory_item_id })),
+        ids.map(id => named(items.find(item => item.id === id) ?? { id })),
         some.map(level => level.location_id)
       );
       await this.stock_.count(
@@ -147,6 +149,11 @@ export class BaseService extends InventoryModuleService {
    */
   async reconcile(age_s = NOTE_AGE_S): Promise<number> {
     return await this.reconciler_.run(age_s);
+  }
+
+  /** A context outside of every transaction. */
+  protected beside_(): Context {
+    return { manager: this.baseRepository_.getFreshManager() } as Context;
   }
 
   /** Runs `work` in the transaction of the context, or in one of its own. */
@@ -262,6 +269,17 @@ export function isAt(level: LevelSpot, spot: LevelSpot): boolean {
 
 export function list<T>(one: T | T[]): T[] {
   return Array.isArray(one) ? one : [one];
+}
+
+/** How people find the item in Holdfast's console: by the title or sku that it has when it is first stocked. */
+export function named({ id, title, sku }: { id: string; title?: string | null; sku?: string | null }): {
+  sku: string;
+  name?: string;
+  barcodes?: string[];
+} {
+  const name = [title, sku].find(text => text && text.length <= 200 && text === text.trim() && !/\p{C}/u.test(text));
+  const barcode = sku && /^[!-~]([ -~]{0,62}[!-~])?$/.test(sku) ? [sku] : undefined;
+  return { sku: id, ...defined({ name: name ?? undefined, barcodes: barcode }) };
 }
 
 /** Without members that are undefined. */

@@ -42,9 +42,10 @@ const ROW = `select r.id as reservation, ${ORDER} as order, r.inventory_item_id,
  *
  * holdfast_order has the number of the order of each reservation item that was deleted once.
  *
- * holdfast_unsettled has a note for each reservation item with an order that may differ from its row. A note is
- * written before the order is changed, or together with the row. It is removed when the order is as it should be. So
- * after a crash the notes say where to look.
+ * holdfast_unsettled has a note for each reservation item with an order that may differ from its row. Where the order
+ * is changed before the commit, the note is committed before that, so that it stays when the caller's transaction is
+ * rolled back. Where the order is changed after the commit, the note is written together with the row. A note is
+ * removed when the order is as it should be. So after a crash the notes say where to look.
  *
  * holdfast_state has the cursor of the mirror, and the decimals of quantities.
  */
@@ -73,13 +74,14 @@ export const journal = {
     return found.length === notes.length;
   },
 
-  /** Locks the oldest notes that are older than `age_s`, and that no other process works on. */
-  async oldNotes(context: Context, age_s: number, limit: number): Promise<Note[]> {
+  /** Locks the oldest notes behind `after` that are older than `age_s`, and that no other process works on. */
+  async oldNotes(context: Context, age_s: number, after: string, limit: number): Promise<Note[]> {
     return await run<Note>(
       context,
-      `select n::text, reservation_id as reservation, order_id as order from holdfast_unsettled
-      where noted_at <= now() - make_interval(secs => ?) order by n limit ? for update skip locked`,
-      [age_s, limit]
+      `select u.n::text, reservation_id as reservation, order_id as order from holdfast_unsettled u
+      where u.n > ?::bigint and noted_at <= now() - make_interval(secs => ?) order by u.n limit ?
+      for update skip locked`,
+      [after, age_s, limit]
     );
   },
 

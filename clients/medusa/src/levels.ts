@@ -1,7 +1,7 @@
 import { type BigNumberInput, type Context } from "@medusajs/framework/types";
 import { BigNumber, EmitEvents, InjectManager, MathBN, MedusaContext, MedusaError } from "@medusajs/framework/utils";
 import InventoryModuleService from "@medusajs/inventory/dist/services/inventory-module";
-import { BaseService, defined, isAt, type Level, type LevelSpot, list } from "./base";
+import { BaseService, isAt, type Level, type LevelSpot, list, named } from "./base";
 import { type Quantities, type Spot } from "./stock";
 
 const QUANTITIES = ["stocked_quantity", "reserved_quantity", "incoming_quantity", "available_quantity"] as const;
@@ -264,17 +264,6 @@ function described(level: any): any {
   return Object.fromEntries(
     Object.entries(level).filter(([name]) => !QUANTITIES.some(one => name === one || name === `raw_${one}`))
   );
-}
-
-/** How people find the item in Holdfast's console: by the title or sku that it has when it is first stocked. */
-function named({ id, title, sku }: { id: string; title?: string | null; sku?: string | null }): {
-  sku: string;
-  name?: string;
-  barcodes?: string[];
-} {
-  const name = [title, sku].find(text => text && text.length <= 200 && text === text.trim() && !/\p{C}/u.test(text));
-  const barcode = sku && /^[!-~]([ -~]{0,62}[!-~])?$/.test(sku) ? [sku] : undefined;
-  return { sku: id, ...defined({ name: name ?? undefined, barcodes: barcode }) };
 }
 
 type Model = "InventoryLevel" | "InventoryItem" | "ReservationItem";

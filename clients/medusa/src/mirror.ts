@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { type Context, type Logger } from "@medusajs/framework/types";
 import { type Holdfast } from "holdfast";
 import { journal } from "./journal";
@@ -109,16 +110,7 @@ export class Mirror {
   }
 }
 
-function pause(signal: AbortSignal): Promise<void> {
-  return new Promise(resolve => {
-    const timer = setTimeout(resolve, PAUSE_MS);
-    signal.addEventListener(
-      "abort",
-      () => {
-        clearTimeout(timer);
-        resolve();
-      },
-      { once: true }
-    );
-  });
+/** Waits for so long, or until the signal. */
+export async function pause(signal: AbortSignal, ms = PAUSE_MS): Promise<void> {
+  await setTimeout(ms, undefined, { signal }).catch(() => undefined);
 }

@@ -34,11 +34,14 @@ export class Reconciler {
     });
   }
 
-  /** Of every note that is older than `age_s`. The answer is how many there were. */
+  /**
+   * Of every note that is older than `age_s`, each once: notes that cannot be settled keep no other one from its turn.
+   * The answer is how many were settled.
+   */
   async run(age_s: number): Promise<number> {
-    for (let settled = 0, some; ; settled += some) {
-      some = await this.transaction(async context => {
-        const old = await journal.oldNotes(context, age_s, NOTES_MAX);
+    for (let settled = 0, after = "0"; ; ) {
+      const { old, done } = await this.transaction(async context => {
+        const old = await journal.oldNotes(context, age_s, after, NOTES_MAX);
         const { rows, busy } = await journal.lockIdle(
           context,
           old.map(note => note.reservation)
@@ -47,9 +50,11 @@ export class Reconciler {
         const failed = await this.#settle(context, idle, rows);
         const notes = idle.filter(note => !failed.has(note.reservation));
         await journal.forget(context, notes);
-        return notes.length;
+        return { old, done: notes.length };
       });
-      if (some < NOTES_MAX) return settled + some;
+      settled += done;
+      if (old.length < NOTES_MAX) return settled;
+      after = old.at(-1)!.n;
     }
   }
 

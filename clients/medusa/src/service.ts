@@ -79,11 +79,14 @@ export default class HoldfastInventoryService extends LevelsService {
     );
   }
 
-  /** Updates rows with other units than before: more, fewer, or elsewhere. */
+  /**
+   * Updates rows with other units than before: more, fewer, or elsewhere. Holdfast hears of it before the commit, so
+   * the notes are committed before that, whatever becomes of a transaction of the caller's.
+   */
   private async moved_(context: Context, updates: any[], moves: any[]): Promise<unknown[]> {
+    const ids = moves.map(move => move.id);
     for (;;) {
-      const ids = moves.map(move => move.id);
-      const notes = await journal.note(context, await journal.rows(context, ids));
+      const notes = await journal.note(this.beside_(), await journal.rows(context, ids));
       const done = await this.written_<Moved | undefined>(
         context,
         notes,
@@ -104,6 +107,12 @@ export default class HoldfastInventoryService extends LevelsService {
         }
       );
       if (done) return done.rows;
+      if (!(await journal.lockNotes(this.beside_(), notes))) continue;
+      await journal.forget(this.beside_(), notes);
+      throw new MedusaError(
+        MedusaError.Types.INVALID_DATA,
+        "Reservation items get other units in a transaction of the isolation level READ COMMITTED alone"
+      );
     }
   }
 

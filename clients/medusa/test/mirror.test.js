@@ -1,6 +1,8 @@
 "use strict";
 const assert = require("node:assert/strict");
+const { getEventListeners } = require("node:events");
 const { after, before, describe, it } = require("node:test");
+const { pause } = require("../dist/mirror");
 const { openShop, until } = require("./shop");
 
 describe("filters and sorts", () => {
@@ -84,10 +86,23 @@ describe("filters and sorts", () => {
   });
 });
 
+describe("a pause of the mirror", () => {
+  it("leaves no listener behind, and ends with the signal", async () => {
+    const ender = new AbortController();
+    for (let i = 0; i < 3; i++) await pause(ender.signal, 1);
+    assert.equal(getEventListeners(ender.signal, "abort").length, 0);
+    const pausing = pause(ender.signal, 60_000);
+    ender.abort();
+    await pausing;
+    await pause(ender.signal, 60_000);
+    assert.equal(getEventListeners(ender.signal, "abort").length, 0);
+  });
+});
+
 describe("a shop that had Medusa's own module", () => {
   it("brings its stock and its reservation items along", async () => {
     const old = await openShop({ resolve: "@medusajs/inventory", options: { url: undefined } });
-    const [a, b] = await old.inventory.createInventoryItems([{ sku: "a" }, { sku: "b" }]);
+    const [a, b] = await old.inventory.createInventoryItems([{ sku: "a", title: "Cup" }, { sku: "b" }]);
     const of = (item, location_id, more) => ({ inventory_item_id: item.id, location_id, ...more });
     await old.inventory.createInventoryLevels([
       of(a, "bonn", { stocked_quantity: 5, incoming_quantity: 2 }),
@@ -109,6 +124,9 @@ describe("a shop that had Medusa's own module", () => {
         ]
       );
       assert.deepEqual(await shop.order(first.id), ["confirmed", { bonn: 2 }]);
+      const names = async ({ id }) => (({ name, barcodes }) => ({ name, barcodes }))(await shop.holdfast.sku(id));
+      assert.deepEqual(await names(a), { name: "Cup", barcodes: ["a"] });
+      assert.deepEqual(await names(b), { name: "b", barcodes: ["b"] });
       assert.equal((await shop.inventory.retrieveInventoryLevelByItemAndLocation(a.id, "bonn")).incoming_quantity, 2);
       await shop.inventory.deleteReservationItems([first.id]);
       await shop.reserve(a.id, "bonn", 5);

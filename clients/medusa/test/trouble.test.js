@@ -77,6 +77,41 @@ describe("in trouble", () => {
     });
   });
 
+  it("a transaction of the caller's that is rolled back while Holdfast is away leaves a note", async () => {
+    const item = await shop.item({ bonn: 5 });
+    const { id } = await shop.reserve(item, "bonn", 2);
+    await assert.rejects(
+      inventory.baseRepository_.transaction(async transactionManager => {
+        await inventory.updateReservationItems({ id, quantity: 5 }, { transactionManager });
+        breakCalls("/");
+        throw new Error("no");
+      }),
+      /no/
+    );
+    await until(async () => assert.match(shop.warnings.pop() ?? "", /settles later what this call has left/));
+    globalThis.fetch = fetch;
+    assert.deepEqual(await shop.order(id), ["confirmed", { bonn: 5 }]);
+    await inventory.reconcile(0);
+    assert.deepEqual(await shop.order(id), ["confirmed", { bonn: 2 }]);
+    assert.deepEqual(await shop.level(item, "bonn"), [5, 2, 3]);
+  });
+
+  it("a transaction of the caller's that does not see notes of others changes nothing", async () => {
+    const item = await shop.item({ bonn: 5 });
+    const { id } = await shop.reserve(item, "bonn", 2);
+    await assert.rejects(
+      inventory.baseRepository_.transaction(
+        async transactionManager => {
+          await inventory.listReservationItems({ id }, {}, { transactionManager });
+          await inventory.updateReservationItems({ id, quantity: 5 }, { transactionManager });
+        },
+        { isolationLevel: "repeatable read" }
+      ),
+      { type: "invalid_data", message: /READ COMMITTED/ }
+    );
+    assert.deepEqual(await shop.level(item, "bonn"), [5, 2, 3]);
+  });
+
   it("an order that could not be confirmed is confirmed by the reconciler", async () => {
     const item = await shop.item({ bonn: 5 });
     breakCalls("/v1/confirmations");
@@ -159,6 +194,27 @@ describe("in trouble", () => {
     assert.match(shop.warnings.pop(), new RegExp(`${odd.id} cannot be settled: .*decimals`));
     await inventory.deleteReservationItems(odd.id);
     assert.deepEqual(await shop.level(item, "bonn"), [5, 2, 3]);
+  });
+
+  it("250 rows that make no sense keep no other from being settled, and are looked at once", async () => {
+    const item = await shop.item({ bonn: 5 });
+    await shop.sql(
+      `insert into reservation_item (id, inventory_item_id, location_id, quantity, raw_quantity)
+      select 'resitem_odd' || i, ?, 'bonn', 0.5, '{"value": "0.5"}' from generate_series(1, 250) i`,
+      item
+    );
+    await shop.sql(
+      `insert into holdfast_unsettled (reservation_id, order_id)
+      select 'resitem_odd' || i, 'resitem_odd' || i from generate_series(1, 250) i`
+    );
+    breakCalls("/v1/confirmations");
+    const { id } = await shop.reserve(item, "bonn", 2);
+    globalThis.fetch = fetch;
+    shop.warnings.length = 0;
+    assert.equal(await inventory.reconcile(0), 1);
+    assert.deepEqual(await shop.order(id), ["confirmed", { bonn: 2 }]);
+    assert.equal(shop.warnings.filter(text => /resitem_odd\d+ cannot be settled/.test(text)).length, 250);
+    await shop.sql("delete from reservation_item where id like 'resitem_odd%'");
   });
 
   it("orders for which Holdfast has no time now are sent again", async () => {
