@@ -75,23 +75,29 @@ test: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast $(B)/test
 	@HOLDFAST_BIN=$(B)/holdfast $(B)/test --jobs $(TEST_JOBS) $(FILTER:%=--filter '%')
 
-# check-programs installs what check-sanitized does.
+# check-programs installs what check-sanitized does. The tests themselves are not sanitized: those of make test serve.
 SANITIZED = B=build/asan CC=clang CFLAGS='-O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all $(FUZZER)'
 check-programs: check-sanitized
 	@$(MAKE) --no-print-directory $(B)/holdfast $(B)/test
+	@$(MAKE) --no-print-directory $(SANITIZED) TESTS_IN=$(B) build/asan/test
 
 check-sanitized: install-packages
-	@$(MAKE) --no-print-directory $(SANITIZED) build/asan/holdfast build/asan/test $(FUZZ:%=build/asan/fuzz/%)
+	@$(MAKE) --no-print-directory $(SANITIZED) build/asan/holdfast $(FUZZ:%=build/asan/fuzz/%)
 	@$(MAKE) --no-print-directory B=build/tsan CC=clang CFLAGS='-O1 -g1 -fsanitize=thread' build/tsan/holdfast
 
-# All tests under the sanitizers keep most of the machine at work. Checks that need little of it run beside them, and
-# are shown after them. Criterion does not see how a test's process ends, so its leaks are in the reports only. `make
-# test` runs the documents: their commands are common ones, which other tests run under the sanitizers.
+# All tests on the sanitized program keep most of the machine at work. Checks that need little of it run beside them, and
+# are shown after them. Suites that call functions of the program have these sanitized in the test's process, too; in the
+# others a sanitized process would find nothing, and takes a quarter more CPU. Criterion does not see how a test's process
+# ends, so its leaks are in the reports only. `make test` runs the documents: their commands are common ones, which other
+# tests run under the sanitizers.
 check: check-programs
-	rm -f build/asan/report.*
+	rm -f build/asan/report.* && ln -f $(B)/test build/asan/flows
 	@$(MAKE) --no-print-directory check-beside > build/check-beside.log 2>&1 & beside=$$!; status=0; \
-	  ASAN_OPTIONS=log_path=build/asan/report:quarantine_size_mb=8 HOLDFAST_BIN=build/asan/holdfast TEST_DRILLS=1 \
-	  build/asan/test --jobs 8 --filter '!(documents)/*' || status=1; \
+	  inside=$$(tests/inside.sh $(B)) || exit; \
+	  export HOLDFAST_BIN=build/asan/holdfast TEST_SANITIZED=1 TEST_DRILLS=1 \
+	    ASAN_OPTIONS=log_path=build/asan/report:quarantine_size_mb=8; \
+	  build/asan/flows --jobs $(TEST_JOBS) --filter "!(documents|$$inside)/*" || status=1; \
+	  build/asan/test --jobs 8 --filter "@($$inside)/*" || status=1; \
 	  wait $$beside || status=1; cat build/check-beside.log; exit $$status
 	! cat build/asan/report.* 2>/dev/null
 
@@ -110,10 +116,9 @@ check-beside:
 	HOLDFAST_BIN=$(abspath $(B))/holdfast clients/medusa/test.sh
 	@$(MAKE) --no-print-directory walk
 	tests/bench/count.py --holdfast build/holdfast
-	HOLDFAST_BIN=build/tsan/holdfast $(B)/test --jobs 4 \
-	  --filter '@(concurrency|replay|batch|reservation_state|restart|worker|exec|reap)/*'
+	HOLDFAST_BIN=build/tsan/holdfast $(B)/test --jobs 4 --filter '@(concurrency|batch|restart|worker|exec|reap)/*'
 	rm -rf build/memcheck-migrated
-	HOLDFAST_BIN=tests/memcheck.sh $(B)/test --jobs 4 --filter '@(reservation|batch)/*'
+	HOLDFAST_BIN=tests/memcheck.sh $(B)/test --jobs 4 --filter '@(batch/*|model/swept_meanwhile)'
 
 check-image:; tests/image.sh
 
@@ -239,7 +244,7 @@ install-packages:
 
 # [ n/m]: m is the number of files that a dry run names. It runs after generation, before the first file is made, with
 # CFLAGS for which no compiler is asked.
-to_make = $(or $(steps_all),$(eval steps_all := $(shell MAKEFLAGS= $(MAKE) -n$(findstring B,$(firstword -$(MAKEFLAGS))) COUNTS=1 B='$(B)' CFLAGS=-fsanitize $(MAKECMDGOALS) | sort -u | grep -c '^: '))$(steps_all))
+to_make = $(or $(steps_all),$(eval steps_all := $(shell MAKEFLAGS= $(MAKE) -n$(findstring B,$(firstword -$(MAKEFLAGS))) COUNTS=1 B='$(B)' TESTS_IN='$(TESTS_IN)' CFLAGS=-fsanitize $(MAKECMDGOALS) | sort -u | grep -c '^: '))$(steps_all))
 say     = @mkdir -p $(@D); m=$(to_make); printf "[%$${\#m}d/$$m] %-4s %s\n" $(eval steps_made += .)$(words $(steps_made)) $1;
 compile = $(if $(COUNTS),: $@,$(call say,CC $<) $(CC) $(CFLAGS) -c -o $@ $<)
 link    = $(if $(COUNTS),: $@,$(call say,LINK $@) $(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS))
@@ -251,9 +256,10 @@ $(B)/bench-%.so: tests/bench/preload/%.c
 	@mkdir -p $(@D) && $(CC) $(CFLAGS) -shared -fPIC -o $@ $<
 # Tests mostly wait, so -O0, which takes a third of the compiler's time, is worth more than speed. Sanitizers check the
 # program.
-TEST_FLAGS := -O0 -U_FORTIFY_SOURCE $(if $(findstring -fsanitize,$(CFLAGS)),-fno-sanitize=all -DSANITIZED=1)
+TEST_FLAGS := -O0 -U_FORTIFY_SOURCE $(if $(findstring -fsanitize,$(CFLAGS)),-fno-sanitize=all)
 $(TESTS:%.c=$(B)/obj/%.o): override CFLAGS += $(TEST_FLAGS)
-$(B)/test: $(TESTS:%.c=$(B)/obj/%.o) $(OBJECTS) $(B)/obj/commands.o
+TESTS_IN ?= $(B)
+$(B)/test: $(TESTS:%.c=$(TESTS_IN)/obj/%.o) $(OBJECTS) $(B)/obj/commands.o
 	$(link) -lcriterion -lcjson
 $(B)/bench-holdfast: $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/bench/*.c)) $(filter $(B)/obj/engine/%,$(OBJECTS)) $(filter $(B)/obj/schema/%,$(OBJECTS))
 	$(link) -levent_extra -lm

@@ -323,11 +323,13 @@ bool report_show(const struct report *r, const char *log)
 	verdict_show(r, FAILED, "Failed");
 	if (r->count < r->expected)
 		printf("Not run to their end: %zu of %zu tests\n", r->expected - r->count, r->expected);
+	if (r->expected == 0)
+		printf("No test has a name that matches the filter\n");
 	printf("%ld assertions in ", assertions);
 	time_print(clock_ms() - r->begun_ms);
 	printf("; what the tests printed is in %s\n", log);
 	printf("%zu passed, %zu failed", verdict_count(r, PASSED) + flakes, failed + r->expected - r->count);
 	printf(skipped > 0 ? ", %zu skipped\n" : "\n", skipped);
 	fflush(stdout);
-	return failed == 0 && r->count == r->expected;
+	return failed == 0 && r->count == r->expected && r->expected > 0;
 }

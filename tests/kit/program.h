@@ -8,15 +8,14 @@
 #include "engine/base/text.h"
 #include "engine/base/base.h"
 
+#include <stdlib.h>
 #include <sys/types.h>
 
 /* The program's path, from the environment; build/holdfast if it is not set. main.c takes it from HOLDFAST_BIN. */
 #define PROGRAM_BIN "TEST_PROGRAM"
 
-/* 1: the program that these tests belong to is built with the sanitizers. The tests themselves never are (Makefile). */
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
+/* The program is built with the sanitizers: the environment says so (Makefile). The tests themselves never are. */
+#define SANITIZED (getenv("TEST_SANITIZED") != NULL)
 
 struct program {
 	pid_t pid;    /* 0: not running */
