@@ -480,7 +480,7 @@ void flow_end(void)
 	commands_end(&f.commands);
 	for (int i = PROGRAMS - 1; i >= 0; i--)
 		runner_stop(&f.runner[i]);
-	if (!SANITIZED) /* the same flows have shown it without sanitizers: it takes as much of the database as a short flow */
+	if (!SANITIZED) /* make test has shown it: it costs the database as much as a short flow */
 		scratch_invariants(&f.scratch, &findings);
 	if (findings.len)
 		flow_fail("%s", findings.data);
