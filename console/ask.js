@@ -117,8 +117,12 @@ export function ask({title, body = [], fields: inputs = [], say, send, done, dan
     document.body.append(dialog)
     refresh()
     dialog.showModal()
-    const begin = inputs.map(i => i.querySelector('input, select, textarea')).find(Boolean) ?? close
+    const begin =
+      form.querySelector('[autofocus]') ??
+      inputs.map(i => i.querySelector('input, select, textarea')).find(Boolean) ??
+      close
     begin.focus()
-    begin.select?.() /* typing replaces the offered value */
+    if (begin.rows) begin.setSelectionRange(begin.value.length, begin.value.length)
+    else begin.select?.() /* typing replaces the offered value */
   })
 }

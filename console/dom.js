@@ -129,7 +129,7 @@ export class Table {
           h(
             'tr',
             {role: 'row'},
-            columns.map(c => h('th', {scope: 'col', role: 'columnheader', class: kind(c)}, c.head)),
+            columns.map(c => h('th', {scope: 'col', role: 'columnheader', class: kind(c)}, c.head || unseen(c))),
           ),
         ),
         this.body,
@@ -170,6 +170,7 @@ export class Table {
     for (const row of before.values()) row.tr.remove()
   }
 }
+const unseen = c => h('span', {class: 'hidden'}, c.act ? 'actions' : c.tick ? 'ticked' : 'notes')
 const kind = c =>
   [c.number && 'number', c.wide && 'wide', c.act && 'act', c.tick && 'tick'].filter(Boolean).join(' ') || null
 

@@ -235,7 +235,8 @@ function newWebhook(page) {
       replayed ? ' had been made before.' : ' is made.',
     ],
   }).then(async result => {
-    if (result?.data.secret)
+    if (!result) return
+    if (result.data.secret)
       await showOnce(
         'The secret of this webhook',
         'Give it to the receiver now: it is not told again.',

@@ -6,13 +6,17 @@ import {button, h, put} from './dom.js'
 const SCAN_MS = 30,
   SCAN_KEYS = 6
 
+/* Whether a pasted text is more than one cell. */
+export const hasCells = text => /[\t\r\n]/.test(text.trim())
+
 export class Grid {
   /* columns: [{name, head, ..attributes of its inputs}]; heads: [[name, head]] of cells that are only shown. told has
    * changed(row, name): a cell was typed into; scanned(text); pasted(text, row, name); sent(): Ctrl and Enter. */
   constructor(label, columns, heads, told) {
     Object.assign(this, {columns, heads, told, rows: [], typed: null})
     this.body = h('tbody')
-    const head = (text, kind) => h('th', {scope: 'col', class: kind}, text)
+    const hidden = text => h('span', {class: 'hidden'}, text)
+    const head = (text, kind) => h('th', {scope: 'col', class: kind}, text || hidden('notes'))
     this.table = h(
       'table',
       {class: 'sheet'},
@@ -25,7 +29,7 @@ export class Grid {
           null,
           columns.map(c => head(c.head, c.name)),
           heads.map(([name, text]) => head(text, name)),
-          head('', 'act'),
+          head(hidden('actions'), 'act'),
         ),
       ),
       this.body,
@@ -162,7 +166,7 @@ export class Grid {
   #paste(event) {
     const text = event.clipboardData.getData('text/plain'),
       row = this.#rowOf(event.target)
-    if (!row || !/[\t\r\n]/.test(text.trim())) return
+    if (!row || !hasCells(text)) return
     event.preventDefault()
     this.told.pasted(text, row, this.#nameOf(row, event.target))
   }

@@ -90,7 +90,7 @@ export async function count(of, sku, stock) {
     title: ['Count ', code(sku)],
     of,
     kind: 'count',
-    inputs: [where, counted, ...taken.inputs],
+    inputs: [counted, where, ...taken.inputs],
     say: () => {
       const place = at(),
         off = counted.int - place?.on_hand
@@ -171,7 +171,7 @@ export async function transfer(of, sku, stock) {
     title: ['Transfer ', code(sku)],
     of,
     kind: 'transfer',
-    inputs: [from, to, amount],
+    inputs: [amount, from, to],
     say: () =>
       !to.value || to.value === from.value
         ? {missing: 'To which other location?'}
@@ -222,7 +222,7 @@ export async function arrive(of, sku, stock) {
     title: ['Arrival of ', code(sku)],
     of,
     kind: 'arrival',
-    inputs: [from, to, amount],
+    inputs: [amount, from, to],
     say: () =>
       !to.value
         ? {missing: 'Where do they arrive?'}
@@ -268,7 +268,7 @@ export async function adjust(of, sku, stock) {
     title: ['Adjust ', code(sku)],
     of,
     kind: 'adjustment',
-    inputs: [where, change, ...taken.inputs],
+    inputs: [change, where, ...taken.inputs],
     say: () =>
       !change.int
         ? {missing: 'By how many units? A whole number with its sign.'}

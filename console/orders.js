@@ -66,7 +66,7 @@ export function lineRows(known) {
   }
 }
 
-export async function newOrder(page) {
+async function newOrder(page) {
   const known = await locations(page.signal)
   const id = field('Order id', {value: newId('order'), maxlength: 64, required: true}),
     rows = lineRows(known),
@@ -124,7 +124,6 @@ export async function newOrder(page) {
     ],
   }).then(result => {
     if (result) location.hash = '#/order/' + encodeURIComponent(result.data.order_id)
-    else page.again()
   })
 }
 

@@ -76,7 +76,7 @@ async function write(of, place) {
     done: ({data, status}) => ['The location ', code(data.location), status === 201 ? ' is made.' : ' is changed.'],
   })
   forgetLocations()
-  of.again()
+  if (result) of.again()
   return result
 }
 
@@ -139,6 +139,7 @@ function show1(page) {
     acts.append(
       h('a', {class: 'button', href: '#/sheet/receipt' + query({location})}, 'Receive goods'),
       h('a', {class: 'button', href: '#/sheet/count' + query({location})}, 'Count'),
+      h('a', {class: 'button', href: '#/sheet/count' + query({location, blind: true})}, 'Count blind'),
       asking(page, 'Change', read, () => write(anew, place)),
       h('span', {class: 'push'}),
       start,

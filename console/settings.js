@@ -17,7 +17,8 @@ function texts(stock) {
   const name = field('Name', {value: stock.name ?? '', maxlength: 200}),
     barcodes = field('Barcodes', {
       rows: 3,
-      value: (stock.barcodes ?? []).join('\n'),
+      autofocus: Boolean(stock.name) /* the next barcode comes by a scanner */,
+      value: (stock.barcodes ?? []).map(b => b + '\n').join(''),
       hint: 'One in each line, as a scanner types them.',
     })
   const list = () => [
@@ -180,7 +181,7 @@ export async function threshold(of, sku, stock, at = '') {
   return then(
     ask({
       title: ['Threshold of ', code(sku)],
-      fields: [where.element, what.element, low.element],
+      fields: [low.element, where.element, what.element],
       say: () =>
         what.value === ''
           ? {what: 'Nothing tells any more that it is low there.', act: 'Remove the threshold'}

@@ -4,7 +4,7 @@ import {add, are, button, code, h, many, now, number, put, said, signed, toOrder
 import {call, mayChangeStock, newId, query} from './api.js'
 import {ask, asking, field, int, unread} from './ask.js'
 import {LOCATION_MAX, SKU_MAX, isCode, readCells, readList} from './csv.js'
-import {Grid} from './grid.js'
+import {Grid, hasCells} from './grid.js'
 import {Skus, forgetLocations, homeOf, isNewPlace, locations} from './known.js'
 
 const LINES_MAX = 1000,
@@ -89,7 +89,8 @@ class Sheet {
       list: kind === 'adjustment' ? REASONS : null,
     })
     this.reference = field('Reference', {value: draft.reference ?? '', maxlength: 500})
-    this.blind = h('input', {type: 'checkbox', id: 'blind', checked: draft.blind ?? false})
+    const blind = asked == null ? (draft.blind ?? false) : page.query.has('blind')
+    this.blind = h('input', {type: 'checkbox', id: 'blind', checked: blind})
     this.losses = field('If orders have such units', {
       options: [['', 'refuse it'], ...coming.map(p => [p.location, `let them wait at ${p.location}`])],
       value: draft.losses ?? '',
@@ -462,6 +463,12 @@ class Sheet {
         },
         {signal: this.page.signal},
       )
+    scanner.input.addEventListener('paste', event => {
+      const text = event.clipboardData.getData('text/plain')
+      if (!hasCells(text)) return
+      event.preventDefault()
+      this.paste(text, this.grid.last(), 'sku')
+    })
     this.scanner = scanner.input
     return h(
       'div',
@@ -505,6 +512,9 @@ class Sheet {
     this.draw()
     this.lookUp(false)
     this.scanner.focus()
+    if (!this.counts || !this.page.query.has('location')) return
+    history.replaceState(null, '', '#/sheet/count') /* filled once: it can be cleared */
+    if (!this.draft.lines.length) this.fill()
   }
 }
 

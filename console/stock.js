@@ -119,7 +119,7 @@ export async function show(page) {
     ),
     bar = h(
       'form',
-      {class: 'bar', role: 'search'},
+      {class: 'bar', role: 'search', 'aria-label': 'Stock'},
       text.element,
       which.element,
       where.element,

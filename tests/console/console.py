@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """The console in a real Chromium, against a real service: console.py --holdfast build/holdfast [--long] [--only NAME]
 
-Each check is a function of its own, here, in goods.py or in orders.py, run on one service and one browser. After each, the browser's log is empty, nothing
+Each check is a function of its own, here or in a file beside this one, run on one service and one browser. After each, the browser's log is empty, nothing
 broke the page's policy, and no request left the origin. --long adds the checks that take longer. Ends 0 if all hold,
 1 if not; where no Chromium is installed it says so and ends 0.
 """
@@ -21,7 +21,7 @@ import traceback
 
 sys.dont_write_bytecode = True
 from stage import CHECKS, PATIENCE_S, Page, Service, check, in_group, missing, patience    # noqa: E402  (beside this file)
-import goods, latency, orders    # noqa: E402, F401  (their checks come first)
+import goods, latency, orders, day, reach    # noqa: E402, F401  (their checks come first)
 
 REFUSED = re.compile('status of 4(01|04|09|22)')       # Chromium notes each; a refusal is an answer
 CONTRACT_LINK = '[...document.querySelectorAll("nav a")].find(a => a.textContent === "Contract")'
@@ -785,40 +785,6 @@ def a_hostile_receiver(page, service):
     service.call('DELETE', 'v1/webhooks/mallory')
     receiver.shutdown()
     Receiver.status, Receiver.body = 204, b''
-
-
-@check(long=True)
-def nothing_grave_for_a_screen_reader(page, service):
-    axe = axe_text()
-    if not axe:
-        print('console: not run: axe-core: npm is not installed, or its registry does not answer')
-        return
-    page.width(1280)
-    for place, ready in (('now', 'Skus'), ('stock', 'available'), ('sku/MUG', 'movement'), ('locations', 'kind'), ('location/main', 'What lies there'),
-                         ('sheet/receipt', 'Scan'), ('sheet/count', 'Blind'), ('orders', 'held'), ('jobs', 'settle'), ('events', 'held')):
-        for dark in (False, True):
-            page.dark(dark)
-            page.open(service, place)
-            page.says(ready)
-            time.sleep(.3)
-            page.js(axe)
-            found = page.driver.execute_async_script("""const done = arguments[0]
-                axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']}).then(r => done(r.violations
-                    .filter(v => ['serious', 'critical'].includes(v.impact)).map(v => v.id + ': ' + v.nodes[0].html + ' ' + v.nodes[0].failureSummary)))""")
-            assert not found, (place, dark, found)
-    page.dark(False)
-
-
-def axe_text():
-    """axe-core, for tests alone, from npm's registry; None where that cannot be had."""
-    room = pathlib.Path('build/axe-4.14.1')
-    if not (room / 'package/axe.min.js').exists():
-        room.mkdir(parents=True, exist_ok=True)
-        try:
-            subprocess.run('npm pack --silent axe-core@4.14.1 && tar xzf axe-core-4.14.1.tgz', shell=True, check=True, cwd=room, capture_output=True, timeout=6 * PATIENCE_S)
-        except (subprocess.SubprocessError, OSError):
-            return None
-    return (room / 'package/axe.min.js').read_text()
 
 
 # ---- how much it asks, and how much it keeps

@@ -25,7 +25,7 @@ def order(service, id_, *lines, **more):
 # ---- every figure of every page is what the database has
 
 TABLE = """[...document.querySelectorAll('main table')].filter(t => t.checkVisibility() && t.caption?.innerText.match(arguments[0])).map(t => {
-    const heads = [...t.tHead.querySelectorAll('th')].map(c => c.innerText)
+    const heads = [...t.tHead.querySelectorAll('th')].map(c => c.querySelector('.hidden') ? '' : c.innerText)
     return [...t.tBodies[0].rows].map(r => Object.fromEntries([...r.cells].map((c, i) => [heads[i], c.innerText]))) })[0]"""
 FACTS = """Object.fromEntries([...document.querySelectorAll('main dl > div')].map(d => [d.firstChild.innerText, d.lastChild.innerText]))"""
 

@@ -1,0 +1,192 @@
+"""Checks of the console: what a screen reader and a keyboard reach. console.py runs them."""
+import pathlib
+import subprocess
+
+from goods import order, receive
+from stage import PATIENCE_S, check
+
+BUTTON = """[...(document.querySelector('dialog[open]') ?? document).querySelectorAll('button, a')].find(e =>
+    e.innerText.trim() === arguments[0] && e.checkVisibility())"""
+WHERE = "document.activeElement.tagName + ' ' + (document.activeElement.innerText || document.activeElement.id)"
+# [page, what it says when it is there, the buttons that open its dialogs]
+PAGES = [
+    ('now', 'Ready to ship', ()),
+    ('stock', 'reach-hall', ('New sku',)),
+    ('stock?location=reach-hall', 'Figures are of reach-hall', ()),
+    ('sku/REACH', 'movement', ('Receive', 'Count', 'Transfer', 'Adjust', 'Arrival', 'Name and barcodes', 'Limit', 'Threshold', 'Stop the sale')),
+    ('sku/REACH-NONE', 'There is no such sku', ()),
+    ('locations', 'reach-hall', ('New location',)),
+    ('location/reach-hall', 'What lies there', ('Change', 'Stop the sale here')),
+    ('sheet/receipt', 'Scan', ()),
+    ('sheet/count?location=reach-hall&blind=true', 'Not counted.', ()),
+    ('sheet/transfer', 'Scan', ()),
+    ('sheet/adjustment', 'Scan', ()),
+    ('orders', 'reach-held', ('New order',)),
+    ('orders?state=buried', 'no carrier', ()),
+    ('order/reach-held', 'History', ('Confirm', 'Extend', 'Change lines', 'Split', 'Put on hold', 'Release')),
+    ('order/reach-late', 'on hold', ('Take off hold',)),
+    ('order/reach-failed', 'no carrier', ('Ship', 'Kick')),
+    ('order/reach-out', 'shipped', ('Return',)),
+    ('jobs', 'no carrier', ('Pause', 'Kick', 'Release', 'Kick all', 'Release all')),
+    ('events', 'reach-hook', ('New webhook',)),
+    ('webhook/reach-hook', 'Last attempts', ('Rotate the secret', 'Remove')),
+]
+
+
+def made(service):
+    """A shop in which every page has something of each kind to show."""
+    service.call('PUT', 'v1/locations/reach-boat', {'kind': 'incoming', 'expected_at': '2031-01-31T08:00:00Z'})
+    service.call('PUT', 'v1/locations/reach-shut', {'kind': 'stock', 'for_sale': False, 'reason': 'flood'})
+    receive(service, 'reach', ('REACH', 'reach-hall', 50), ('REACH', 'reach-boat', 50), ('REACH-2', 'reach-hall', 3))
+    service.call('PUT', 'v1/skus/REACH', {'name': 'Tasse', 'barcodes': ['4006381333931']})
+    service.call('PUT', 'v1/skus/REACH-2/threshold', {'low': 9})
+    order(service, 'reach-held', ('REACH', 'reach-hall', 2), customer='reach@shop.example', ttl_s=86400)
+    for name in ('failed', 'out'):
+        order(service, f'reach-{name}', ('REACH', 'reach-hall', 2), confirm=True)
+    task = service.call('POST', 'v1/tasks', {'kind': 'settle', 'worker': 'packer', 'limit': 1000})[1]['task_id']
+    service.call('POST', f'v1/tasks/{task}/fail', {'orders': [{'order_id': 'reach-failed', 'error': 'no carrier', 'retry': False}]})
+    service.call('POST', f'v1/tasks/{task}/return')
+    service.call('POST', 'v1/reservations/reach-out/settle', {})
+    order(service, 'reach-late', ('REACH', 'reach-boat', 2), confirm=True)
+    service.call('PUT', 'v1/reservations/reach-late/hold', {'until': None, 'reason': 'address'})
+    service.call('POST', 'v1/webhooks', {'webhook_id': 'reach-hook', 'url': 'http://127.0.0.1:9/', 'types': ['movement.receipt']})
+
+
+def gone(service):
+    service.call('DELETE', 'v1/webhooks/reach-hook')
+    service.call('POST', 'v1/releases', {'order_ids': ['reach-held', 'reach-late', 'reach-failed']})
+
+
+def keys(page, *all_):
+    from selenium.webdriver.common.action_chains import ActionChains
+    ActionChains(page.driver).send_keys(*all_).perform()
+
+
+# ---- axe-core
+
+def axe_text():
+    """axe-core, for tests alone, from npm's registry; None where that cannot be had."""
+    room = pathlib.Path('build/axe-4.14.1')
+    if not (room / 'package/axe.min.js').exists():
+        room.mkdir(parents=True, exist_ok=True)
+        try:
+            subprocess.run('npm pack --silent axe-core@4.14.1 && tar xzf axe-core-4.14.1.tgz', shell=True, check=True, cwd=room, capture_output=True, timeout=6 * PATIENCE_S)
+        except (subprocess.SubprocessError, OSError):
+            return None
+    return (room / 'package/axe.min.js').read_text()
+
+
+FOUND = """const [rules, done] = arguments
+    axe.run(document, rules ? {runOnly: {type: 'rule', values: rules}} : {}).then(r => done(r.violations.map(v => `${v.impact} ${v.id}: ${v.nodes.length} x ${v.nodes[0].html.slice(0, 200)} ${v.nodes[0].failureSummary}`)))"""
+
+
+def judged(page, what, found):
+    """Both themes, which differ in colours alone; what is found is gathered, by finding."""
+    for dark, rules in ((False, None), (True, ['color-contrast', 'link-in-text-block'])):
+        page.dark(dark)
+        for text in page.driver.execute_async_script(FOUND, rules):
+            found.setdefault(text, []).append(f'{what}{", dark" if dark else ""}')
+    page.dark(False)
+
+
+@check(long=True)
+def axe_core_finds_nothing(page, service):
+    """At no severity, in both themes: every page, every dialog, the glossary, the hits of the search, a refusal, a phone."""
+    axe, found = axe_text(), {}
+    if not axe:
+        print('console: not run: axe-core: npm is not installed, or its registry does not answer')
+        return
+    made(service)
+    for place, ready, dialogs in PAGES:
+        page.width(1280)
+        page.open(service, place)
+        page.says(ready)
+        page.until("document.getElementById('search')")
+        page.js(axe)
+        judged(page, place, found)
+        for name in dialogs:
+            page.press(name)
+            page.until("document.querySelector('dialog[open]')")
+            judged(page, f'{place}, {name}', found)
+            keys(page, '\ue00c')
+            page.until("!document.querySelector('dialog')")
+        page.width(390)
+        judged(page, f'{place}, phone', found)
+    page.width(1280)
+    keys(page, '?')
+    page.until("document.querySelector('dialog[open]')")
+    judged(page, 'glossary', found)
+    keys(page, '\ue00c', '/', 'reach')
+    page.until("document.querySelector('#hits:not([hidden]) li')")
+    judged(page, 'hits', found)
+    page.go('sku/REACH-2')
+    page.press('Adjust')
+    page.fill('Change', '-9')
+    page.press('Take out 9 units')
+    page.says('There are not enough units.')
+    judged(page, 'a refusal', found)
+    gone(service)
+    assert not found, '\n'.join(f'{text} [{len(where)}: {", ".join(where[:6])}]' for text, where in found.items())
+
+
+# ---- the key Tab alone
+
+WATCH = """window.reached = []
+    document.addEventListener('focusin', e => requestAnimationFrame(() => { const el = e.target, s = getComputedStyle(el), r = el.getBoundingClientRect()
+        const at = document.elementFromPoint(Math.min(r.left + r.width / 2, innerWidth - 2), Math.min(Math.max(r.top + Math.min(r.height / 2, 20), 1), innerHeight - 2))
+        reached.push({el, seen: el !== document.activeElement || (parseFloat(s.outlineWidth) > 0 && s.outlineStyle !== 'none'),
+            there: el !== document.activeElement || !at || el.contains(at) || at.contains(el) || el.closest('label')?.contains(at)}) }))"""
+MISSED = """const room = document.querySelector('dialog[open]') ?? document
+    const all = [...room.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')].filter(e => !e.disabled && e.checkVisibility() &&
+        e.tabIndex >= 0 && e.type !== 'file')
+    const name = e => e.tagName + ' ' + (e.innerText || e.ariaLabel || e.id).slice(0, 60), been = new Set(reached.map(r => r.el))
+    return {missed: all.filter(e => !been.has(e)).map(name), unseen: reached.filter(r => !r.seen).map(r => name(r.el)),
+            covered: reached.filter(r => !r.there).map(r => name(r.el)), outside: reached.filter(r => room !== document && !room.contains(r.el)).map(r => name(r.el))}"""
+
+
+def walked(page, what, most=400):
+    """Tabs through all that can have the focus, until it begins anew."""
+    from selenium.webdriver.common.action_chains import ActionChains
+    page.js(WATCH)
+    for _ in range(most // 20):
+        chain = ActionChains(page.driver)
+        for _ in range(20):
+            chain.send_keys('\ue004').pause(.03)
+        chain.perform()
+        told = page.js(MISSED)
+        if not told['missed']:
+            break
+    assert not any(told.values()), (what, told)
+
+
+def by_key(page, name):
+    """Goes to the button of this text, as Tab would, and presses Enter."""
+    page.until(f'({BUTTON})', name)
+    page.js(f'({BUTTON}).focus()', name)
+    keys(page, '\ue007')
+    page.until("document.querySelector('dialog[open]')")
+
+
+@check(long=True)
+def all_by_the_key_tab(page, service):
+    made(service)
+    wrong = []
+    page.width(1280)
+    for place, ready, dialogs in PAGES:
+        page.open(service, place)
+        page.says(ready)
+        page.until("document.getElementById('search')")
+        page.js("Object.defineProperty(document, 'hidden', {value: true, configurable: true})")    # no poll changes the page meanwhile
+        page.js("scrollTo(0, 0); document.querySelector('.skip').focus()")
+        try:
+            walked(page, place)
+            for name in dialogs:
+                by_key(page, name)
+                walked(page, f'{place}, {name}', 60)
+                keys(page, '\ue00c')
+                page.until("!document.querySelector('dialog')")
+                assert page.js(f'return document.activeElement === ({BUTTON})', name), (place, name, 'the focus is at', page.js('return ' + WHERE))
+        except AssertionError as error:
+            wrong.append(str(error)[:1200])
+    gone(service)
+    assert not wrong, '\n'.join(wrong)
