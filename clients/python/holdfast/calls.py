@@ -69,7 +69,7 @@ class Calls:
 
     def waiting(self, sku: Sku, query: Optional[WaitingQuery] = None, *, deadline_s: Optional[float] = None
                 ) -> Listing[WaitingPage, WaitingPageItem]:
-        """Read the line of those who wait for a sku. GET /v1/skus/{sku}/waiting"""
+        """Read the queue for a sku. GET /v1/skus/{sku}/waiting"""
         return self._list(lambda query: Call('GET', path('/v1/skus/{}/waiting', sku), query), query, deadline_s)
 
     def set_threshold(self, sku: Sku, body: ThresholdRequest, *, deadline_s: Optional[float] = None) -> Threshold:
@@ -288,7 +288,7 @@ class Calls:
         return self._call(Call('POST', '/v1/kicks', None, body, once=True), deadline_s)
 
     def key(self, *, deadline_s: Optional[float] = None) -> KeyAnswer:
-        """Whose key this is. GET /v1/key"""
+        """The name and the roles of this key. GET /v1/key"""
         return self._call(Call('GET', '/v1/key'), deadline_s)
 
     def stats(self, *, deadline_s: Optional[float] = None) -> Stats:
@@ -342,7 +342,7 @@ class AsyncCalls:
 
     def waiting(self, sku: Sku, query: Optional[WaitingQuery] = None, *, deadline_s: Optional[float] = None
                 ) -> AsyncListing[WaitingPage, WaitingPageItem]:
-        """Read the line of those who wait for a sku. GET /v1/skus/{sku}/waiting"""
+        """Read the queue for a sku. GET /v1/skus/{sku}/waiting"""
         return self._list(lambda query: Call('GET', path('/v1/skus/{}/waiting', sku), query), query, deadline_s)
 
     async def set_threshold(self, sku: Sku, body: ThresholdRequest, *, deadline_s: Optional[float] = None
@@ -567,7 +567,7 @@ class AsyncCalls:
         return await self._call(Call('POST', '/v1/kicks', None, body, once=True), deadline_s)
 
     async def key(self, *, deadline_s: Optional[float] = None) -> KeyAnswer:
-        """Whose key this is. GET /v1/key"""
+        """The name and the roles of this key. GET /v1/key"""
         return await self._call(Call('GET', '/v1/key'), deadline_s)
 
     async def stats(self, *, deadline_s: Optional[float] = None) -> Stats:

@@ -102,7 +102,7 @@ class AdjustmentRequestLine(TypedDict):
 
 
 class AdjustmentRequest(TypedDict):
-    """Somebody corrects the number of units, up or down."""
+    """A correction of the number of units, up or down."""
 
     movement_id: MovementId
     kind: Literal['adjustment']
@@ -123,7 +123,7 @@ class CountRequestLine(TypedDict):
 
 
 class CountRequest(TypedDict):
-    """Somebody counted the shelf. Each sku and location once."""
+    """A count of the shelf. Each sku and location once."""
 
     movement_id: MovementId
     kind: Literal['count']
@@ -502,7 +502,7 @@ class MovementBackorderedItem(TypedDict):
 
 class Movement(TypedDict):
     """A change of on_hand. Lines are sorted by sku, then location, as bytes; those of a transfer or an arrival
-    name both ends, and equal ones are one, whose units may be more than a request's."""
+    name both ends, and equal ones are one, which may have more units than a request may."""
 
     movement_id: str
     kind: Literal['receipt', 'return', 'adjustment', 'count', 'settlement', 'transfer', 'arrival']

@@ -29,7 +29,7 @@ export interface paths {
          *     an earlier time than the last one of that sku and location is refused as `count_mismatch`.
          *
          *     A return that names its order with `order_id` brings back at most what was settled of that order less what came
-         *     back before, by any movement: of each sku, whatever the places. Whoever has the role order may do that; every
+         *     back before, by any movement: of each sku, whatever the places. A key of role order may do that; every
          *     other movement is for admin. Units that were split off and settled under an id of their own come back under
          *     that id.
          */
@@ -79,7 +79,7 @@ export interface paths {
         /**
          * List the stock, by sku
          * @description Sorted by sku as bytes. The numbers are sums over all locations, whatever the filters are; with `location` each
-         *     item has the numbers of that one in `locations`, too. Filters combine. With
+         *     item has the numbers of this location in `locations`, too. Filters combine. With
          *     filters a page looks at 4,000 skus at most, so it may be short before the end: the end is where `next_cursor`
          *     is null. It is empty before the end only where two seconds found nothing. A cursor belongs to its filters.
          *
@@ -125,8 +125,8 @@ export interface paths {
          *     barcode: `GET /v1/skus?barcode=` lists them.
          *
          *     `per_customer` is the most units of the sku that one customer may have. Orders that name a `customer` count against the limit of the sku: what that customer has in held, confirmed,
-         *     buried and settled orders, also in those that were made before the limit was set. A limit below what somebody
-         *     has takes nothing away. While a sku has a limit, an order for it must name its customer; every service of the
+         *     buried and settled orders, also in those that were made before the limit was set. A limit below what a
+         *     customer has takes nothing away. While a sku has a limit, an order for it must name its customer; every service of the
          *     database knows that within two seconds.
          *
          *     `for_sale: false` stops the sale of the sku, for a `reason` if you say one. From the moment of the answer, in
@@ -160,7 +160,7 @@ export interface paths {
          * Stop the sale of many skus at once, or let it go on
          * @description What `PUT /v1/skus/{sku}` does with `for_sale`, for up to 1,000 skus in one transaction. A stop makes all
          *     services of the database wait for a moment, so one call for many skus costs less than a call for each. A sku
-         *     that does not exist is told as such, and the others are stopped all the same.
+         *     that does not exist is named as unknown, and the others are stopped all the same.
          */
         post: operations["postSkusForSale"];
         delete?: never;
@@ -212,11 +212,11 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read the line of those who wait for a sku
+         * Read the queue for a sku
          * @description The lines of live orders at incoming locations, one location after the other, those of one in the order of the
-         *     line: confirmed and buried orders before held ones, then by `waits_since`, then by reservation. `waits_since` is
-         *     the time of the first confirmation, of a held order that of its making, unless another one was told. A part that
-         *     is split off keeps the place of its first, a replacement that of the line that it replaces.
+         *     queue: confirmed and buried orders before held ones, then by `waits_since`, then by reservation. `waits_since` is
+         *     the time of the first confirmation, of a held order that of its making, unless the order was given another time. A
+         *     part that is split off keeps the place of its first order, a replacement that of the line that it replaces.
          */
         get: operations["listWaiting"];
         put?: never;
@@ -379,7 +379,7 @@ export interface paths {
         /**
          * Make a location, or change its kind
          * @description Units at a location of kind `stock` are for sale. Units at one of kind `aside` are in the house and not for
-         *     sale: safety stock, damaged goods, goods in quality control. They count in `on_hand`, and nobody can reserve
+         *     sale: safety stock, damaged goods, goods in quality control. They count in `on_hand`, and no order can reserve
          *     them. Movements change them as ever. A receipt makes locations of kind `stock`. The kind changes only where
          *     nothing lies; holds past their time are swept first. Units at a location of kind `incoming` are not in the house:
          *     receipts and adjustments there raise and lower what is promised, and transfers bring it from one incoming
@@ -419,8 +419,8 @@ export interface paths {
         /**
          * Read the stock of many skus at once, or how often baskets can be had
          * @description A read in spite of its method; every role may call it. A sku that is asked for twice is answered twice. With
-         *     `locations` only units there count, as for a line that names them with `may_split`; a location that nobody
-         *     knows has none.
+         *     `locations` only units there count, as for a line that names them with `may_split`; an unknown
+         *     location has none.
          *
          *     A basket can be had as often as the sku allows of which there is least, equal skus summed first; `limited_by`
          *     names every sku that allows no more. A call names at most 1,000 different skus.
@@ -474,7 +474,7 @@ export interface paths {
          *     it may be short before the end: the end is where `next_cursor` is null. It is empty before the end only where
          *     two seconds found nothing.
          *
-         *     With `sku` the list tells who holds units of it, the newest first: held, confirmed and buried reservations. The
+         *     With `sku` the list has the held, confirmed and buried reservations of the sku, the newest first. The
          *     index behind it has the live reservations of the sku alone, in any of these states.
          *
          *     With `on_hold` the list has the reservations that are held back from shipping, the newest first.
@@ -494,7 +494,7 @@ export interface paths {
          * Promise units to an order
          * @description Lines of equal sku and location are summed first. `all_or_nothing` holds every line in full or refuses the
          *     whole order; `best_effort` holds what there is of each line, drops lines of which there is nothing, and lists
-         *     what is missing in `short`. Units of holds whose time has passed are given back before anybody is refused for
+         *     what is missing in `short`. Units of holds whose time has passed are given back before an order is refused for
          *     want of them.
          *
          *     A line with `location` takes units of that location only. A line with `locations` takes all of its units from
@@ -504,9 +504,9 @@ export interface paths {
          *     than the last change; a refusal never does. The answer's lines say where the units are. An order names at most
          *     1,000 locations, counted line by line.
          *
-         *     With `confirm` the order is held and confirmed in one step. With `replaces` it takes the place of another one
-         *     that is held, in one step: the units of that one count as available to this order, and what is not needed of
-         *     them is for sale again. An order that is paid already is replaced by one that says `confirm`: units that stay
+         *     With `confirm` the order is held and confirmed in one step. With `replaces` it takes the place of another order
+         *     that is held, in one step: the units of the other order count as available to this one, and what is not needed of
+         *     them is for sale again. An order that is paid already is replaced by one with `confirm`: units that stay
          *     keep their places, and the new order keeps `confirmed_at` and the turn among the claims. If this order is
          *     refused, the other one stays as it was, with its time. Looked at in
          *     this order: the own id, the limit of the key, the state of the other order, the skus, the
@@ -566,9 +566,9 @@ export interface paths {
          *     With `atomic` all items are made, in one transaction, or none is. Items are judged in the order sent: what one
          *     of them takes, of a sku or of a customer's limit, those behind it do not have. What an item gives back by
          *     `replaces` is there when the call is done; no other item has it. No order is named twice, neither as an item's
-         *     own nor as the one that it replaces. A malformed item refuses the whole call with 400. Nobody else sees units of
+         *     own nor as the one that it replaces. A malformed item refuses the whole call with 400. No other call sees units of
          *     a call that is refused. If all of its orders exist with the same content, a repeat is 200 with what single calls
-         *     would say. If some exist, they count as granted, and the others are made or not. 503 is told of the whole call.
+         *     would say. If some exist, they count as granted, and the others are made or not. 503 is for the whole call.
          */
         post: operations["postReservationBatch"];
         delete?: never;
@@ -724,10 +724,10 @@ export interface paths {
         put?: never;
         /**
          * This order has left the house
-         * @description For whoever ships one order and not the oldest ones: a counter, a carrier's hook, a warehouse system. From
-         *     `confirmed`, and from `buried`, when somebody has shipped it by hand. The units leave the stock from where they
-         *     are promised; a movement of kind `settlement` says so, whose `reference` is the order. One that is settled
-         *     already is answered as it is, with `Idempotent-Replayed`. To ship a part of an order, split it with
+         * @description For programs that ship one order and not the oldest ones: a counter, a carrier's hook, a warehouse system. From
+         *     `confirmed`, and from `buried`, when the order was shipped by hand. The units leave the stock from where they
+         *     are promised; a movement of kind `settlement` says so, and its `reference` is the order. An order that is
+         *     settled already is answered as it is, with `Idempotent-Replayed`. To ship a part of an order, split it with
          *     `then: settle`.
          *
          *     An order that an open task has is left to its worker, whatever the lease says, unless `force` takes it away:
@@ -762,7 +762,7 @@ export interface paths {
          *     `confirmed` and `buried`.
          *
          *     A part that is split off and an order that replaces this one are held back, too; a split with `then: settle` is
-         *     refused. An order that is held back may be held back anew, with another end or another reason. A repeat of the
+         *     refused. An order that is held back may be held back again, with another end or another reason. A repeat of the
          *     call is answered as it is, with `Idempotent-Replayed`. The end of the hold is no call, and has no event.
          */
         put: operations["holdReservation"];
@@ -798,8 +798,8 @@ export interface paths {
          *     an object with 1 to 1,000 items, or if another member is wrong.
          *
          *     With `atomic` all orders are changed, in one transaction, or none is: as for `/v1/reservations/batch`. No id
-         *     stands there twice, and one that is malformed refuses the whole call with 400. An order that was changed by such
-         *     a call before counts as granted. If all of them were, the answer is 200, also where an order was released since
+         *     stands there twice, and one that is malformed refuses the whole call with 400. An order that an earlier call
+         *     changed in this way counts as granted. If all of them were, the answer is 200, also where an order was released since
          *     it was confirmed: its result is what a single call would say.
          */
         post: operations["confirmReservations"];
@@ -907,8 +907,8 @@ export interface paths {
          *     the first stay.
          *
          *     A worker that has the first claimed at that moment finds it among its `lost_orders`, and both are ready at
-         *     once. It may have sent the order outside already, as with a release. A split that settles takes a claimed order
-         *     from nobody, unless `force` says so; it is for the roles worker and admin, any other split for order and admin.
+         *     once. It may have sent the order outside already, as with a release. A split that settles takes no claimed order
+         *     from its worker, unless `force` says so; it is for the roles worker and admin, any other split for order and admin.
          *
          *     Looked at in this order: the new id, the first, its state, the lines. Units that the key of the first holds
          *     open stay counted for it.
@@ -1082,7 +1082,7 @@ export interface paths {
          * @description Applies the effect (settlement or expiry) in one transaction. `{}` means all orders of the task, `order_ids`
          *     some of them; the others stay claimed. An order that this task completed earlier counts as completed again, so
          *     the call can be repeated. An order that was released or split in between, or was never in this task, is lost. So
-         *     is a hold that others have acquired anew or given back. An order that the database refuses to complete is lost,
+         *     is a hold that others have acquired again or given back. An order that the database refuses to complete is lost,
          *     too: it alone fails, and the others are done; a settlement is buried with the reason, an expiry is tried again.
          *     A hold that is not past its time is lost and goes back. Orders of more than some 80,000 stock slots are several
          *     transactions.
@@ -1182,7 +1182,7 @@ export interface paths {
          *     switched off, as is a webhook whose next event is no longer kept.
          *
          *     Addresses of private networks, of the machine itself and the like are refused, at every connection, but for
-         *     those of `--webhooks-allow`, which alone may be reached by plain http. Somebody has to deliver: `serve
+         *     those of `--webhooks-allow`, which alone may be reached by plain http. Deliveries need a process of `serve
          *     --jobs=deliver` or `work deliver`.
          */
         post: operations["makeWebhook"];
@@ -1214,7 +1214,7 @@ export interface paths {
         post?: never;
         /**
          * Remove a webhook
-         * @description Deliveries end within a second. Its id may be used anew.
+         * @description Deliveries end within a second. Its id may be used again.
          */
         delete: operations["deleteWebhook"];
         options?: never;
@@ -1322,11 +1322,11 @@ export interface paths {
         };
         /**
          * The last attempts of a webhook
-         * @description The last 50 attempts of whoever delivers, the newest first, as they stood at `at`: at most 2 s ago while somebody
-         *     asks. The deliverer, in whichever process, hears that somebody asks within half a second, for which the first answer
-         *     waits (for 1.5 s at most, then it tells what is there), writes its list down then, and goes on for 10 s. The list is
-         *     empty where nobody delivers. A deliverer that ends takes its list along; a webhook that was switched off keeps the
-         *     last one until `enable`.
+         * @description The last 50 attempts of the process that delivers, the newest first, as they stood at `at`: at most 2 s ago while
+         *     clients read them. The deliverer, in whichever process, learns of the first read within half a second. It then
+         *     writes its list down, and goes on for 10 s. The first answer waits for that, 1.5 s at most, and then has what is
+         *     there. The list is empty where no process delivers. A deliverer that ends takes its list along; a webhook that was
+         *     switched off keeps the last one until `enable`.
          */
         get: operations["getAttempts"];
         put?: never;
@@ -1349,7 +1349,7 @@ export interface paths {
         };
         /**
          * The jobs, and what they have to do
-         * @description Whether each is paused, what is `ready` (due orders that nobody has; of `deliver` webhooks for which events wait; 10,000
+         * @description Whether each is paused, what is `ready` (due orders that no task has; of `deliver` webhooks for which events wait; 10,000
          *     at most), what is `open` (orders of open tasks; webhooks that a deliverer serves) and the workers of open tasks.
          */
         get: operations["listJobs"];
@@ -1401,8 +1401,8 @@ export interface paths {
         /**
          * Why orders are buried
          * @description Of up to 10,000 buried orders, in the order of their due times, how many have which last error: most first, at most 100
-         *     groups (`limit`) and `other`, the orders of all further groups. The next page counts the next 10,000; whoever wants
-         *     totals adds them up. Texts are compared whole, so an error that names its order is a group of its own: put ids
+         *     groups (`limit`) and `other`, the orders of all further groups. The next page counts the next 10,000; totals
+         *     are the sums over the pages. Texts are compared whole, so an error that names its order is a group of its own: put ids
          *     elsewhere. An `error` of null means none.
          */
         get: operations["getBuried"];
@@ -1429,7 +1429,7 @@ export interface paths {
         /**
          * Give many buried orders to workers again
          * @description Walks over at most 10,000 buried orders, in the order of their due times; those with this last `error` (without it all)
-         *     go back to work as by `kick`, in one transaction. Whoever was kicked meanwhile is passed over. `more`: send `cursor`
+         *     go back to work as by `kick`, in one transaction. Orders that were kicked meanwhile are passed over. `more`: send `cursor`
          *     for the next ones. Sent again it kicks again what was buried again. Fewer are looked at where orders have very many
          *     lines.
          */
@@ -1451,9 +1451,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Whose key this is
-         * @description The name and the roles of the key that this request bears; a service without keys lets everybody do all and says
-         *     `admin`. `instance` is the mark of the process that answered: behind a balancer each answer may be another one's.
+         * The name and the roles of this key
+         * @description The name and the roles of the key that this request bears; a service without keys permits every call and says
+         *     `admin`. `instance` is the mark of the process that answered: behind a balancer each answer may be of another one.
          */
         get: operations["getKey"];
         put?: never;
@@ -1478,7 +1478,7 @@ export interface paths {
          * How much there is
          * @description The figures that `holdfast stats --json` prints, and `counted_at`. The database is walked for them, so they are
          *     counted again when the last count is older than twenty times what it took, a second at least. Counts are made one at
-         *     a time: all who ask meanwhile get that one, `/metrics` among them.
+         *     a time: all calls that come meanwhile get this count, `/metrics` among them.
          */
         get: operations["getStats"];
         put?: never;
@@ -1503,7 +1503,7 @@ export interface paths {
          * What has gone on, second by second
          * @description Figures of the process that answers, for each of the last 600 seconds, the oldest first; null where there is nothing,
          *     because the process was not there yet or stood still. Pass `now` back as `since` for the seconds that came after. Where
-         *     `instance` is another one, or `since` is ahead because a clock was set back, begin anew.
+         *     `instance` is another one, or `since` is ahead because a clock was set back, begin again.
          *
          *     Of this process are `answered` (requests, but for this call, livez and readyz), `granted` and `refused` by code (orders,
          *     each of a batch by itself), `busy`, `p50_ms` and `p99_ms` (of calls that make reservations, from the whole request to
@@ -1927,7 +1927,7 @@ export interface components {
                 location: components["schemas"]["Location"];
                 /**
                  * @description More than 1,000 orders, or 5,000 of their lines, would lose units: promised units of this
-                 *     line that one movement takes.
+                 *     line that a single movement can take.
                  */
                 backorderable?: components["schemas"]["Total"];
             }[];
@@ -2030,8 +2030,8 @@ export interface components {
             /** @description When the units of an incoming location are expected; nothing is decided by it. */
             expected_at?: components["schemas"]["Time"];
             /**
-             * @description The incoming location whose waiting orders get what becomes available here. It sleeps while the kind of
-             *     this one is not `stock`.
+             * @description The incoming location whose waiting orders get what becomes available here. It has no effect while the kind of
+             *     this location is not `stock`.
              */
             waits_at?: components["schemas"]["Location"];
             for_sale?: components["schemas"]["Stopped"];
@@ -2082,14 +2082,14 @@ export interface components {
             movement_id: components["schemas"]["MovementId"];
             /** @constant */
             kind: "return";
-            /** @description The order from which they come back; left out, nobody counts them. */
+            /** @description The order from which they come back; left out, they are counted for no order. */
             order_id?: components["schemas"]["Id"];
             lines: components["schemas"]["RequestLine"][];
             create?: components["schemas"]["CreateAsked"];
             reason?: components["schemas"]["Text"];
             reference?: components["schemas"]["Text"];
         };
-        /** @description Somebody corrects the number of units, up or down. */
+        /** @description A correction of the number of units, up or down. */
         AdjustmentRequest: {
             movement_id: components["schemas"]["MovementId"];
             /** @constant */
@@ -2114,7 +2114,7 @@ export interface components {
             reason?: components["schemas"]["Text"];
             reference?: components["schemas"]["Text"];
         };
-        /** @description Somebody counted the shelf. Each sku and location once. */
+        /** @description A count of the shelf. Each sku and location once. */
         CountRequest: {
             movement_id: components["schemas"]["MovementId"];
             /** @constant */
@@ -2138,15 +2138,15 @@ export interface components {
             reference?: components["schemas"]["Text"];
         };
         /**
-         * @description Where less is left than is promised, promised units go, too, from the end of the line on, and those who lose them
+         * @description Where less is left than is promised, promised units go, too, from the end of the queue on, and the orders that lose them
          *     wait for others at `to`: at most 1,000 orders and 5,000 of their lines a movement, and none that an open task
-         *     has. The location is one of kind `stock`. Left out, such a line is `short`. In a movement with such a line each
-         *     sku and location stands once.
+         *     has. The location is one of kind `stock`. Left out, the movement is refused as `short`. In a movement with a line
+         *     that has `short` each sku and location stands once.
          * @constant
          */
         ShortAsked: "backorder";
         /**
-         * @description The incoming location where those wait who lose units; goes with `short`. By default the `waits_at` of the
+         * @description The incoming location where orders that lose units wait; goes with `short`. By default the `waits_at` of the
          *     line's location, which then has to have one.
          */
         BackorderedTo: components["schemas"]["Location"];
@@ -2201,7 +2201,7 @@ export interface components {
         };
         /**
          * @description A change of on_hand. Lines are sorted by sku, then location, as bytes; those of a transfer or an arrival name both ends, and
-         *     equal ones are one, whose units may be more than a request's.
+         *     equal ones are one, which may have more units than a request may.
          */
         Movement: {
             /** @description The client's id; of a settlement, one made by the service. */
@@ -2245,7 +2245,7 @@ export interface components {
             qty: components["schemas"]["Total"];
             /** @description Of an arrival, as are the next two. Units that orders got which waited. */
             filled?: components["schemas"]["Total"];
-            /** @description Units that all who wait have left over. */
+            /** @description Units that the waiting orders have left over. */
             for_sale?: components["schemas"]["Total"];
             /** @description Units that are not handed out yet. */
             waiting?: components["schemas"]["Total"];
@@ -2326,7 +2326,7 @@ export interface components {
             thresholds?: components["schemas"]["ThresholdThere"][];
             reason?: components["schemas"]["StopReason"];
         };
-        /** @description What people call the sku: 1 to 200 characters of UTF-8 without control characters. Absent where nobody said. */
+        /** @description What people call the sku: 1 to 200 characters of UTF-8 without control characters. Absent where none was given. */
         SkuName: string;
         /** @description 1 to 64 bytes of printable ASCII with no space at either end; not `.` or `..`. */
         Barcode: string;
@@ -2435,14 +2435,14 @@ export interface components {
             /** @description Kept and answered; of what is repeated, the first one stays. */
             reference?: components["schemas"]["Text"];
             /**
-             * @description Whose order it is, as a code that tells nobody who that is: a hash. It is kept and answered, and stands in
+             * @description The customer of the order, as a code that names no person: a hash. It is kept and answered, and stands in
              *     events and webhooks. Needed where a sku has a limit of units per customer, which the order then counts for.
              */
             customer?: components["schemas"]["Id"];
             ship_after?: components["schemas"]["ShipAfterAsked"];
             /**
              * Format: date-time
-             * @description The place in the line of lines at incoming locations, for orders that come from another system: a time that
+             * @description The position in the queue of lines at incoming locations, for orders that come from another system: a time that
              *     has passed, with any offset. Of what is repeated, the first one stays. For keys of role admin: with another
              *     role 403 with `field` waits_since.
              */
@@ -2526,7 +2526,7 @@ export interface components {
             qty: components["schemas"]["Total"];
             /** @description True where the units are not in the house yet, while the order is held, confirmed or buried. */
             waiting?: boolean;
-            /** @description Of a line that waits, when its units are expected, where somebody said. */
+            /** @description Of a line that waits, when its units are expected, where that was given. */
             expected_at?: components["schemas"]["Time"];
         };
         /** @description Lines are summed and sorted by sku, then location, as bytes. A time is there once it has come. */
@@ -2584,11 +2584,11 @@ export interface components {
              */
             next_attempt_at?: components["schemas"]["Time"];
             /**
-             * @description The order that this one took the place of, also when that one was purged since. Not known of orders that
-             *     were made before the database kept it.
+             * @description The order that this one took the place of, also if the replaced order was purged since. Not known of orders
+             *     that were made before the database kept it.
              */
             replaces?: components["schemas"]["Id"];
-            /** @description The order that this part was split from; not said when that one was purged. */
+            /** @description The order that this part was split from; left out if that order was purged. */
             split_from?: components["schemas"]["Id"];
             /** @description The parts that were split off and are not purged, the oldest first; at most 100 of them. */
             split_into?: components["schemas"]["Id"][];
@@ -2785,8 +2785,8 @@ export interface components {
             created_at: components["schemas"]["Time"];
             rotated_at?: components["schemas"]["Time"];
             /**
-             * @description For how many seconds the oldest event waits that was not delivered; 0 where none does. If nobody delivers,
-             *     the time since somebody last did.
+             * @description For how many seconds the oldest event waits that was not delivered; 0 where none does. If no process
+             *     delivers, the time since the last one did.
              */
             cursor_age_s: number;
             /** @description The status of the last answer; 0 if there was none. */
@@ -3320,7 +3320,7 @@ export interface components {
         };
         /**
          * @description `cursor_expired`: what stands behind the cursor is no longer kept, or the cursor is of another past of the
-         *     database, as after a restore. Begin anew, from the oldest event or from a time.
+         *     database, as after a restore. Begin again, from the oldest event or from a time.
          */
         CursorExpired: {
             headers: {
@@ -3623,7 +3623,7 @@ export interface operations {
              *     count is below what is promised, or below zero. `count_mismatch`: on_hand is not what the count or the adjustment
              *     expected, or a count of a later time was there before. `over_returned`:
              *     more comes back than was settled of the order and is not back yet; `parts` names settled orders that were
-             *     split off and have such units. The state of the order that a return names, with `field` order_id: it is not
+             *     split off and have units to give back. The state of the order that a return names, with `field` order_id: it is not
              *     settled. `limit`: a total of a sku would pass 9,000,000,000,000,000; `lines` names it.
              */
             409: {
@@ -3642,9 +3642,9 @@ export interface operations {
              * @description `unknown_sku`: a sku was never received (`lines` names each); a receipt makes it, unless `create` is false.
              *     `movement_id_reused`: the id belongs to a movement with other content. `wrong_kind`: no units are returned to an incoming location, and
              *     a transfer goes between two locations in the house, or between two incoming ones, an arrival from an incoming
-             *     one to one whose units are for sale, and who loses units has them at one of kind `stock` and waits at an incoming one
-             *     (`lines` names each). `unknown_location`: who loses units would wait at a location that is not there,
-             *     or a movement with `create: false` would make a location.
+             *     one to one whose units are for sale. Units are taken from orders only at a location of kind `stock`, and these
+             *     orders wait at an incoming one (`lines` names each). `unknown_location`: orders that lose units would wait at a
+             *     location that is not there, or a movement with `create: false` would make a location.
              *     `unknown_order` with `field` order_id: the order that a return names is not
              *     there, or was purged.
              */
@@ -3708,7 +3708,7 @@ export interface operations {
                 q?: string;
                 /** @description Only skus that begin with these characters, compared byte by byte. */
                 prefix?: string;
-                /** @description Only skus that were ever stocked at this location; there are none where nobody knows it. */
+                /** @description Only skus that were ever stocked at this location; there are none if the location is unknown. */
                 location?: components["schemas"]["Location"];
                 /** @description Only skus that have this barcode. */
                 barcode?: components["schemas"]["Barcode"];
@@ -3951,7 +3951,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of the line. */
+            /** @description A page of the queue. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4589,13 +4589,13 @@ export interface operations {
              *     `not_for_sale`: a line names a location of kind `aside`, if only among several; or the sale of its sku, or
              *     sales at its location or at all of its locations, are stopped. A `best_effort` order gets nothing of what is
              *     stopped, and is refused so only if there is no unit of the rest.
-             *     `limit_reached`: the order's customer would have more units of a sku than its limit, with those of his
-             *     orders that are held, confirmed, buried or settled; `lines` has a row for each such sku. A `best_effort`
+             *     `limit_reached`: the order's customer would have more units of a sku than its limit, with those of the
+             *     orders that are held, confirmed, buried or settled; `lines` has a row for each of these skus. A `best_effort`
              *     order gets what the limit leaves, and is refused so only if it leaves nothing of each of its lines.
              *     With `field: replaces`, the order to be replaced may not be, and the code is its state: it is not held, nor
              *     confirmed where this one says `confirm`. `claimed`: an open task has it, which is named.
              *     `released` or `expired` with `Idempotent-Replayed`: the order had its reservation, and has no units any
-             *     more. It is shown in `reservation`; where another order has taken its place, `replaced_by` names that one.
+             *     more. It is shown in `reservation`; where another order has taken its place, `replaced_by` names that order.
              *     The call stays refused: a new order needs a new id.
              */
             409: {
