@@ -119,7 +119,7 @@ const WORDS = {
   invalid_request: ['The service cannot read this.', 'Correct the field that is named.'],
   unauthorized: ['The key is not known.', 'Enter another key.'],
   key_expired: ['The key has expired, or was replaced.', 'Enter the new key.'],
-  forbidden: ['This key may not do that.', 'Somebody with another role has to.'],
+  forbidden: ['This key may not do that.', 'A key of another role may.'],
   short: [
     'There are not enough units.',
     'Take fewer, or receive more first. Units of orders are free when those are released, or wait for others.',
@@ -132,7 +132,7 @@ const WORDS = {
   customer_required: ['This sku has a limit for each customer, so the order must name one.', ''],
   count_mismatch: [
     'On hand is not what was expected any more.',
-    'Somebody moved units meanwhile: look again, and count again.',
+    'Units were moved meanwhile: look again, and count again.',
   ],
   over_returned: ['More comes back than was shipped.', ''],
   unknown_sku: ['There is no such sku.', 'Receive it first.'],
@@ -144,7 +144,7 @@ const WORDS = {
   unknown_job: ['There is no such job.', ''],
   not_found: ['There is nothing here.', ''],
   order_id_reused: ['This order id belongs to an order with other content.', 'Choose another id.'],
-  movement_id_reused: ['This id belongs to a movement with other content.', 'Close this, and begin anew.'],
+  movement_id_reused: ['This id belongs to a movement with other content.', 'Close this, and begin again.'],
   webhook_id_reused: ['This id belongs to another webhook.', 'Choose another id.'],
   not_in_order: ['These units are not in the order.', 'Take what it has.'],
   changed: ['The order has changed meanwhile.', 'Close this, and look again.'],

@@ -402,7 +402,7 @@ function showWebhook(page) {
       attempted,
       result.data.items.length
         ? h('p', {class: 'muted'}, 'As of ', time(result.data.at), ', of instance ', code(result.data.instance), '.')
-        : h('p', {class: 'none'}, 'Nobody has delivered to it lately, or its deliverer has not answered yet.'),
+        : h('p', {class: 'none'}, 'No process has delivered to it lately, or its deliverer has not answered yet.'),
     )
     return result
   }, 2)

@@ -17,14 +17,14 @@ const OF = {settle: 'order', expire: 'order', deliver: 'webhook'}
 /* ---- jobs */
 
 function pause(job, again) {
-  const reason = field('Reason', {maxlength: 500, hint: 'Shown to everybody who looks why nothing goes on.'})
+  const reason = field('Reason', {maxlength: 500, hint: 'The page Now shows it while the job is paused.'})
   return ask({
     title: `Pause ${job.job}`,
     fields: [reason.element],
     danger: true,
     say: () => ({
       what: [
-        `Nobody gets work of ${job.job} any more, on all services of this database: `,
+        `No worker gets work of ${job.job} any more, on all services of this database: `,
         h('b', null, many(job.ready, OF[job.job])),
         job.ready >= 10000 ? ' or more' : '',
         job.ready === 1 ? ' waits.' : ' wait.',

@@ -52,7 +52,7 @@ export class List {
         this.cursor
           ? button(this.items.length && this.items.length % ROWS === 0 ? 'Show more' : 'Look on', () => this.next())
           : '',
-        this.pages > 1 ? button('Begin anew', () => this.again()) : '',
+        this.pages > 1 ? button('Begin again', () => this.again()) : '',
         this.items.length ? button('CSV', () => this.save(), {title: 'Save all of this list as a file'}) : '',
       )
   }

@@ -210,7 +210,7 @@ function askKey(why) {
         'One line that `holdfast key new` printed. It is kept in this tab until you close it.',
       ),
     ),
-    readable() && h('p', {class: 'warning'}, 'This page came over plain http: whoever carries it can read the key.'),
+    readable() && h('p', {class: 'warning'}, 'This page came over plain http: machines on the way can read the key.'),
     h('div', {class: 'buttons'}, h('button', {type: 'submit', class: 'primary'}, 'Go on')),
   )
   form.addEventListener('submit', event => {
@@ -229,7 +229,7 @@ function whoIsThere() {
     who,
     session.name
       ? [code(session.name), ' ', h('span', {class: 'muted'}, session.roles.join(', '))]
-      : h('span', {class: 'muted'}, 'no keys: everybody may do all'),
+      : h('span', {class: 'muted'}, 'no keys: all calls are permitted'),
   )
   if (session.key())
     who.append(

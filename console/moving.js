@@ -6,7 +6,7 @@ import {forgetLocations, homeOf, isNewPlace, locations} from './known.js'
 
 /* The end of a sentence that names a location, which a typing error makes, too. */
 const isNew = (known, location) => (isNewPlace(known, location) ? ', a new location for sale.' : '.')
-const WHY = {hint: 'Why, for whoever reads it later.', maxlength: 500}
+const WHY = {hint: 'Why, for later readers.', maxlength: 500}
 
 async function move({title, of, inputs, say, lines, kind, done, extra = []}) {
   const id = newId(kind),

@@ -217,8 +217,8 @@ export function ofJobs(jobs, stats, webhooks = []) {
       !job.workers.length &&
       (due[job.job] ?? 0) > DUE_LATE_S * 1000 &&
       wrong(
-        'nobody ' + job.job,
-        `Nobody runs the job ${job.job}: ${job.ready >= 10000 ? '10,000 or more' : many(job.ready, 'order')} ` +
+        'no process ' + job.job,
+        `No process runs the job ${job.job}: ${job.ready >= 10000 ? '10,000 or more' : many(job.ready, 'order')} ` +
           `${job.ready === 1 ? 'waits' : 'wait'}, the oldest for ${span(due[job.job] / 1000)}.`,
         [
           'Start ',
@@ -234,8 +234,9 @@ export function ofJobs(jobs, stats, webhooks = []) {
       undelivered(job) > 0 &&
       job.open === 0 &&
       wrong(
-        'nobody deliver',
-        `Nobody delivers events: ${many(undelivered(job), 'webhook')} ${undelivered(job) === 1 ? 'waits' : 'wait'}.`,
+        'no process deliver',
+        `No process delivers events: ${many(undelivered(job), 'webhook')} ` +
+          `${undelivered(job) === 1 ? 'waits' : 'wait'}.`,
         ['Start ', h('code', null, 'holdfast work deliver'), ' or ', h('code', null, 'serve --jobs=deliver'), '.'],
         '#/jobs',
       ),

@@ -119,7 +119,7 @@ export function limit(of, sku, stock) {
 
 /* The dialogs that stop and start sales, of a sku or at a location. what: in words; path: of the call. */
 export function stopSales(of, what, path) {
-  const reason = field('Reason', {maxlength: 500, hint: 'Why, for whoever reads it later.'})
+  const reason = field('Reason', {maxlength: 500, hint: 'Why, for later readers.'})
   return then(
     ask({
       title: ['Stop the sale ', what],

@@ -160,7 +160,7 @@ export function show(page) {
     what: 'line',
     every_s: 15,
     at: cursor => path`skus/${sku}/waiting` + query({limit: 100, cursor}),
-    empty: 'Nobody waits for it.',
+    empty: 'No order waits for it.',
   })
   const orders = h(
     'div',

@@ -613,8 +613,9 @@ def what_is_wrong_is_said(page, service):
                         [{state: 'active', cursor_age_s: 90}, {state: 'active', cursor_age_s: 9}, {state: 'off', cursor_age_s: 90}])]
                 .filter(Boolean).map(w => { const p = document.createElement('p'); p.append(...[w.what].flat()); return p.textContent })))""")
     assert told == ['The lease of task 7 ran out 1 min ago: packer has 3 orders of it.',
-                    'Nobody runs the job settle: 3 orders wait, the oldest for 2 min.', 'Nobody delivers events: 1 webhook waits.',
-                    'Nobody delivers events: 1 webhook waits.'], told
+                    'No process runs the job settle: 3 orders wait, the oldest for 2 min.',
+                    'No process delivers events: 1 webhook waits.',
+                    'No process delivers events: 1 webhook waits.'], told
 
 
 @check(long=True)
