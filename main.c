@@ -109,7 +109,7 @@ const struct command commands[] = {
          "  holdfast kick R1\n"
          "  holdfast kick --all --json\n",
          kick_run},
-	{"purge", PURGE, "", 0, "removes reservations and tasks that ended long ago; their ids may be used anew",
+	{"purge", PURGE, "", 0, "removes reservations and tasks that ended long ago; their ids may be used again",
          "  holdfast purge --keep 90\n"
          "  holdfast purge --keep 90 --json\n"
          "Events older than `serve --events-keep` says go, too, whatever --keep is.\n"
@@ -146,7 +146,7 @@ const struct command commands[] = {
          "end of the line: rps=N requests a second, held=N units held open. A running service sees the new file\n"
          "within a second. The list knows when a key was used last if --data or --db names the service's database.\n",
          key_run},
-	{"demo", DEMO, "", 0, "opens a made-up shop on a service whose database is empty, and lets it live",
+	{"demo", DEMO, "", 0, "opens a made-up shop on a service whose database is empty, and plays its customers",
          "  holdfast serve --data shop --jobs & holdfast demo\n"
          "  holdfast demo --for 0 --url https://holdfast.example --key-file admin.key\n"
          "The shop is the same each time: 300 skus at eight locations, orders in all states, a queue, and a webhook\n"

@@ -58,7 +58,7 @@ static bool file_open(struct access *a)
 
 static const char *open_error(int error)
 {
-	return error == ENXIO ? "nobody reads it" : strerror(error);
+	return error == ENXIO ? "no program reads it" : strerror(error);
 }
 
 /* Gives up the lines that are kept. */

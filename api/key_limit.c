@@ -28,7 +28,7 @@ struct key_limit {
 	struct engine    *engine;
 	struct loop      *loop;     /* of the counts */
 	unsigned          reads;    /* number of the reading of the keys' file that gave the last count its names */
-	bool              anew;     /* the next count notes names and enters all open holds */
+	bool              full;     /* the next count notes names and enters all open holds */
 	struct hold_place next;     /* the place in the holds at which another count goes on */
 	bool              counting; /* true: a count is under way */
 	int64_t           asked_ms; /* time at which that count was asked for */
@@ -209,10 +209,10 @@ static void limit_count_done(void *arg, struct op *op)
 		count_take(l->keys, count);
 		l->next = count->next;
 	} else {
-		l->anew |= count->anew;
+		l->full |= count->full;
 	}
 	pause_ms = pause_ms < COUNT_EVERY_MS ? COUNT_EVERY_MS : pause_ms;
-	if (!l->anew && !count->more)
+	if (!l->full && !count->more)
 		l->count_next_ms = now_ms + pause_ms;
 	pthread_mutex_unlock(&l->keys->lock);
 	op_free(op);
@@ -222,7 +222,7 @@ static struct key_count *count_new(const struct key_limit *l)
 {
 	struct key_count *count = mem_alloc(sizeof(*count) + l->keys->count * sizeof(count->keys[0]));
 
-	count->anew = l->anew;
+	count->full = l->full;
 	count->next = l->next;
 	pthread_mutex_lock(&l->keys->lock);
 	for (size_t i = 0; i < l->keys->count; i++) {
@@ -259,7 +259,7 @@ static void limit_count(struct key_limit *l)
 		return;
 	}
 	engine_wake(l->engine);
-	l->anew = false;
+	l->full = false;
 }
 
 struct key_limit *key_limit_open(struct keys *k, struct engine *e, struct loop *loop)
@@ -267,7 +267,7 @@ struct key_limit *key_limit_open(struct keys *k, struct engine *e, struct loop *
 	struct key_limit *l = mem_alloc(sizeof(*l));
 	int64_t           until = clock_ms() + COUNT_WAIT_MS;
 
-	*l = (struct key_limit){.keys = k, .engine = e, .loop = loop, .reads = k->reads, .anew = true};
+	*l = (struct key_limit){.keys = k, .engine = e, .loop = loop, .reads = k->reads, .full = true};
 	limit_count(l);
 	while (l->counting && clock_ms() < until) {
 		struct pollfd p = {.fd = loop_fd(loop), .events = POLLIN};
@@ -284,10 +284,10 @@ void key_limit_tick(struct key_limit *l)
 		return;
 	if (l->reads != l->keys->reads) {
 		l->reads = l->keys->reads;
-		l->anew = true;
+		l->full = true;
 		l->count_next_ms = 0;
 	}
-	if (clock_ms() >= l->count_next_ms && (l->anew || l->keys->limited || uses_are_due(l->keys)))
+	if (clock_ms() >= l->count_next_ms && (l->full || l->keys->limited || uses_are_due(l->keys)))
 		limit_count(l);
 }
 

@@ -281,7 +281,7 @@ enum outcome keys_verdict(struct keys *k, const char *authorization, enum caller
 	enum outcome outcome;
 
 	*roles = 0;
-	if (callers == ANYBODY) {
+	if (callers == ANY_CALLER) {
 		*secret = NULL;
 		return OUTCOME_OK;
 	}

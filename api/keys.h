@@ -14,7 +14,7 @@
 
 /* Roles that may make a call: the last column of routes.def. */
 enum callers {
-	ANYBODY = 0, /* every caller, also without a key */
+	ANY_CALLER = 0, /* every caller, also without a key */
 	ORDERS = ROLE_ORDER | ROLE_ADMIN,
 	WORKERS = ROLE_WORKER | ROLE_ADMIN,
 	ORDERS_OR_WORKERS = ORDERS | WORKERS,

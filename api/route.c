@@ -67,7 +67,7 @@ static bool from_another_origin(const struct asked *asked)
 /* Judges a caller without keys. Every client that reaches the service may call, but no page may change data through a
  * person's browser, nor read by TCP: a page under a name of its own that leads to this machine (DNS rebinding) is
  * recognized by the Host, which a browser always sends. NULL: the caller may; otherwise the reason why not. */
-static const char *anybody_refused(const struct common *common, const struct asked *asked, bool changes)
+static const char *stranger_refused(const struct common *common, const struct asked *asked, bool changes)
 {
 	const char *host = asked->headers[HEADER_HOST], *site = asked->headers[HEADER_SEC_FETCH_SITE];
 
@@ -82,7 +82,7 @@ static const char *anybody_refused(const struct common *common, const struct ask
 
 static bool call_changes(enum callers callers)
 {
-	return callers != ANYBODY && callers != READERS;
+	return callers != ANY_CALLER && callers != READERS;
 }
 
 /* Judges the caller by the head of the request. *secret, *roles: as in keys_verdict. */
@@ -94,7 +94,7 @@ static enum outcome verdict(const struct common *common, const struct asked *ask
 	*detail = NULL;
 	if (common->keys)
 		verdict = keys_verdict(common->keys, asked->headers[HEADER_AUTHORIZATION], callers, secret, roles);
-	else if (callers != ANYBODY && (*detail = anybody_refused(common, asked, call_changes(callers))))
+	else if (callers != ANY_CALLER && (*detail = stranger_refused(common, asked, call_changes(callers))))
 		return FORBIDDEN;
 	if (verdict != OUTCOME_OK)
 		*detail = outcome_detail(verdict);
@@ -241,7 +241,7 @@ static enum callers route_callers(enum route route)
 
 static size_t body_max(const struct common *common, enum route route)
 {
-	return route_callers(route) == ANYBODY ? STRANGERS_BODY_MAX : common->body_max;
+	return route_callers(route) == ANY_CALLER ? STRANGERS_BODY_MAX : common->body_max;
 }
 
 uint64_t route_takes(const struct common *common, struct asked *asked)

@@ -31,7 +31,7 @@ struct service_options {
 struct service;
 /* Opens the service. NULL: another program listens on one of the addresses, `why` says which. */
 struct service *service_open(const struct service_options *options, struct engine *e, char *why, size_t why_size);
-/* Runs until SIGTERM or SIGINT, for drain_delay_s more unless such a signal comes again, and until every client is
+/* Runs until SIGTERM or SIGINT, for drain_delay_s more unless one of them comes again, and until every client is
  * answered: by *drained_by_ms (clock_ms) at the latest. Exit status. */
 int  service_run(struct service *s, int64_t *drained_by_ms);
 void service_close(struct service *s); /* closes the sockets; the engine may still bring operations back */

@@ -241,7 +241,7 @@ int database_open(struct database *database, enum embedded_use use, bool migrate
 		return database_close(database, EXIT_UNAVAILABLE);
 	if (!db_connected(db)) {
 		status = say_status(EXIT_UNAVAILABLE, "%s: %s",
-		                    db_refused(db) ? "the database lets nobody in by these options"
+		                    db_refused(db) ? "the database refuses the user of these options"
 		                                   : "the database is not there",
 		                    db_error(db));
 	} else {

@@ -1,5 +1,5 @@
-/* demo.c - the command `demo`: opens a made-up shop on a service whose database is empty, and lets it live. It calls
- * the service as any client does. */
+/* demo.c - the command `demo`: opens a made-up shop on a service whose database is empty, and plays its
+ * customers, workers and deliveries. It is a client of the service, as a shop is. */
 #include "commands/demo.h"
 #include "commands/demo/goods.h"
 #include "commands/demo/opening.h"

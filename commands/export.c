@@ -114,7 +114,7 @@ static void time_put(struct text *to, const char *datetime)
 		time_write(to, time_parse(datetime));
 }
 
-/* A correct database has no sum beyond UNITS_MAX; two such sums still fit into 64 bits. */
+/* A correct database has no sum beyond UNITS_MAX; the sum of two still fits into 64 bits. */
 static void units_add(int64_t *units, const struct db_row *row, unsigned column)
 {
 	int64_t sum;

@@ -118,7 +118,7 @@ struct has {                  /* OP_GET_CUSTOMER: the answer */
 };
 
 struct change {          /* OP_CONFIRM, OP_RELEASE, OP_EXTEND, OP_KICK, OP_SETTLE, OP_SPLIT, OP_ON_HOLD */
-	bool reacquire;  /* a confirmation that may acquire an expired reservation anew */
+	bool reacquire;  /* a confirmation that may acquire an expired reservation again */
 	bool force;      /* settled also where an open task has the order, or while it is held back */
 	bool if_held;    /* released only where it is held */
 	bool reacquired; /* the answer: the reservation had expired */
@@ -439,7 +439,7 @@ bool op_take(struct op *op) MUST_CHECK;
 bool op_cancelled(const struct op *op);
 /* For an op that takes too long, of an atomic call for its first item: true when it had not begun and now never will
  * (it comes back by `done` all the same, with DATABASE_AWAY, or BUSY from a lane that is connected: nothing was done);
- * false when it is in the database and nobody knows what comes of it. */
+ * false when it is in the database and its outcome is not known yet. */
 bool op_cancel(struct op *op);
 
 #endif

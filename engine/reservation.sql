@@ -166,7 +166,7 @@ UPDATE reservation FORCE INDEX (PRIMARY) SET {made_confirmed}
  WHERE {as_read} AND state = {held};
 
 -- name: reservation_reacquire
--- Revives a hold that expired and was swept; stock_deduct of the same transaction holds its units anew, in the own
+-- Revives a hold that expired and was swept; stock_deduct of the same transaction holds its units again, in the own
 -- slot.
 UPDATE reservation FORCE INDEX (PRIMARY) SET {made_confirmed}
  WHERE {as_read} AND state = {expired};

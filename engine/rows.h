@@ -94,7 +94,7 @@ struct reservation {
 	struct line lines[];
 };
 /* The last_error of an order that a worker put off, which charges no attempt. */
-#define ERROR_LOCKED "locked by somebody else"
+#define ERROR_LOCKED "locked by another transaction"
 /* The state to tell: a held reservation past expires_at reads EXPIRED. */
 enum reservation_state reservation_reads(const struct reservation *r);
 /* True: it reads EXPIRED, and not for long: a change of just before its end may still be committing. */

@@ -1,6 +1,6 @@
 /* exec_output.h - the output of a program that settles, line by line: `ANSWER done`, `ANSWER retry REASON` or `ANSWER
  * bury REASON`. ANSWER is an order's id with % and space percent-encoded. %XX in an answer is decoded once, and any
- * other byte stands for itself. A line with such a verb that names no order is counted as astray; other lines are
+ * other byte stands for itself. A line with one of these verbs and no order is counted as astray; other lines are
  * ignored. Pure. */
 #ifndef EXEC_OUTPUT_H
 #define EXEC_OUTPUT_H

@@ -23,7 +23,7 @@ struct sales_wish {
 /* A sku, as it stood before the wish. */
 struct sales_sku {
 	char     code[SKU_MAX + 1]; /* asked */
-	uint32_t sku_id;            /* 0: there is no such sku */
+	uint32_t sku_id;            /* 0: the sku is not there */
 	bool     for_sale, stays;   /* stays: it was as the wish says, reason included */
 };
 

@@ -1,5 +1,5 @@
 -- Codes of skus have up to 128 bytes, those of locations up to 64. Both columns stay below 256 bytes, so the server
--- changes their description alone and writes no row anew. A sku may have a name, and barcodes.
+-- changes their description alone and writes no row again. A sku may have a name, and barcodes.
 
 ALTER TABLE sku MODIFY code VARBINARY(128) NOT NULL;
 

@@ -1,7 +1,7 @@
 -- When the database was backed up and audited last: for /metrics.
 
 -- At most one row, which the commands `backup` and `audit` write. A restored database has the row of the back-up: it
--- knows the back-up before that one, so its age is never told too small.
+-- knows the back-up before it, so its age is never told too small.
 CREATE TABLE IF NOT EXISTS upkeep (
   one           TINYINT UNSIGNED NOT NULL, -- always 1
   backed_up_at  DATETIME(3) NULL, -- when the last good back-up began; NULL: there was none

@@ -127,7 +127,7 @@ SELECT h.movement_id, k.code AS sku, f.code AS `from`, o.code AS `to`, d.qty, d.
 
 -- name: arrival_taken_by_now (by_movement)
 -- No writer has an arrival for itself beyond half a second from now: otherwise a clock was ahead. A writer that hands
--- out ignores such a time, and a reaper corrects it.
+-- out ignores a time in the future, and a reaper corrects it.
 SELECT h.movement_id, k.code AS sku, a.writer_id, a.due_at
   FROM arrival_open a FORCE INDEX (PRIMARY)
   LEFT JOIN movement h USING (movement_no) LEFT JOIN sku k USING (sku_id)
@@ -135,7 +135,7 @@ SELECT h.movement_id, k.code AS sku, a.writer_id, a.due_at
 
 -- name: backorder_is_moved (by_movement)
 -- Units that orders lost by a count or an adjustment are among those that it took from their location, and were
--- promised anew where these orders wait. An adjustment may have brought more there.
+-- promised again where these orders wait. An adjustment may have brought more there.
 SELECT h.movement_id, k.code AS sku, o.code AS location, d.side, d.lost, d.moved
   FROM (SELECT b.movement_no, b.sku_id, b.location_id, 'from' AS side, SUM(b.qty) AS lost, MIN(b.qty) AS least,
                (SELECT -COALESCE(SUM(l.qty), 0) FROM movement_line l FORCE INDEX (PRIMARY)
@@ -394,8 +394,8 @@ SELECT r.order_id, r.task_id, r.due_at FROM reservation r FORCE INDEX (PRIMARY)
 -- name: waits_in_its_place (by_reservation)
 -- A line waits since the time that was given for its order, otherwise since the confirmation, a held one since it was
 -- made. A line that replaces another one, or was split off, may have the position of the line it comes from: `first_id`
--- says which. A replacement of before given times were noted anew has no note. Of a time that a reaper has set, because
--- a clock was ahead, nothing more is known, nor of one that a change of the order's lines has set.
+-- says which. A replacement that is older than notes of given times has none. Of a time that a reaper has set,
+-- because a clock was ahead, nothing more is known, nor of one that a change of the order's lines has set.
 SELECT r.order_id, k.code AS sku, o.code AS location, w.waits_since, w.first_id, w.told, e.waits_since AS place_told,
        w.reservation_id
   FROM waiting_line w FORCE INDEX (PRIMARY)
@@ -411,7 +411,7 @@ SELECT r.order_id, k.code AS sku, o.code AS location, w.waits_since, w.first_id,
 
 -- name: positions_have_units (by_reservation)
 -- A waiting line that has several positions in the queue has units at each of them: the line has more than those of all
--- later ones. Only orders of which the lines were changed, and what came from these, have such lines.
+-- later ones. Only orders of which the lines were changed, and what came from these, have several positions.
 SELECT r.order_id, k.code AS sku, o.code AS location, d.qty, d.added_units, d.least, d.firsts, r.noted
   FROM (SELECT w.reservation_id, w.sku_id, w.location_id, MAX(l.qty) AS qty, COALESCE(SUM(w.units), 0) AS added_units,
                MIN(w.units) AS least, SUM(w.added = 0 AND w.units IS NULL) AS firsts, COUNT(*) AS positions

@@ -15,7 +15,7 @@ CREATE TABLE level (
 CREATE TABLE level_asked (
   sku_id      INT UNSIGNED NOT NULL,    -- these two: the spot, a row of `level`
   location_id INT UNSIGNED NOT NULL,    -- 0: over all locations
-  -- Grows with each time, so that a threshold which is set anew during a look is looked at again.
+  -- Grows with each time, so that a threshold which is set again during a look is looked at again.
   asked       BIGINT UNSIGNED NOT NULL,
   PRIMARY KEY (sku_id, location_id)
 ) ENGINE=InnoDB;

@@ -2,7 +2,7 @@
 
 -- The mark of this database, one row. A process remembers numbers of skus, balances and its writer's row; in another
 -- database, or in another past of this one, all of it is void. Numbers do not tell: another server, or a restored one,
--- gives them anew.
+-- gives the same numbers again.
 CREATE TABLE identity (
   one   TINYINT UNSIGNED NOT NULL, -- always 1
   mark  BIGINT UNSIGNED NOT NULL,  -- drawn by chance, 56 bits

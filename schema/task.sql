@@ -2,7 +2,7 @@
 -- its orders.
 
 CREATE TABLE job_task (
-  task_id     BIGINT UNSIGNED NOT NULL AUTO_INCREMENT, -- the fencing token: made anew for every claim
+  task_id     BIGINT UNSIGNED NOT NULL AUTO_INCREMENT, -- the fencing token: a new one for every claim
   kind        TINYINT UNSIGNED NOT NULL,  -- 1 settle, 2 expire
   worker      VARBINARY(64) NOT NULL,     -- the name that the worker gave itself
   state       TINYINT UNSIGNED NOT NULL,  -- jobs/task/task_states.def

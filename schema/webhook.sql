@@ -29,12 +29,12 @@ CREATE TABLE webhook (
   failing_since DATETIME(3) NULL,          -- the time of the first of them
   retry_at      DATETIME(3) NULL,          -- the time of the next try
   -- Drawn by chance when the row is made, and named by every write that means this row: a webhook that was deleted and
-  -- made anew under its id is another one. 0 in rows older than schema 15.
+  -- made again under its id is another one. 0 in rows older than schema 15.
   mark          BIGINT UNSIGNED NOT NULL DEFAULT 0,
   ahead         MEDIUMBLOB NULL,           -- ids of events behind `place` that were delivered, a space between; or NULL
   -- The secret that signed before the first of several rotations, and signs beside the others until oldest_until.
   secret_oldest VARBINARY(200) NULL,
-  oldest_until  DATETIME(3) NULL,          -- NULL: there was never such a secret
+  oldest_until  DATETIME(3) NULL,          -- NULL: there was never one
   asked_at      DATETIME(3) NULL,          -- when a client last asked for the attempts; NULL: never
   -- The last attempts, an array of JSON, as the deliverer tells them while clients ask; NULL: none were told.
   attempts      MEDIUMBLOB NULL,

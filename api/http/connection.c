@@ -22,7 +22,7 @@ enum {
 	PROGRESS = 1 << 20, /* bytes that buy as much time again */
 	GRACE_MS = 1000,    /* a connection that entered its state later need not go */
 	LEAVING_MS = 2000,  /* time for the client to read the last answer */
-	IN_A_ROW = 32,      /* clients accepted before the loop serves others; libevent itself sets no such bound */
+	IN_A_ROW = 32,      /* clients accepted before the loop serves others; libevent itself sets no bound */
 	FILES_KEPT = 128,   /* descriptors kept for lanes, jobs and files */
 };
 

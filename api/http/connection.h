@@ -52,7 +52,7 @@ struct connection_options {
 };
 
 /* Takes the clients of `listen`, which outlives the connections. When the pool is full, the next client takes the place
- * of the connection that has been idle, or slow, for longest, but for a second at least. Without such a connection
+ * of the connection that has been idle, or slow, for longest, but for a second at least. If there is none,
  * `crowded` is called, and no client is accepted until there is a place. */
 struct connections *connections_open(struct event_base *base, struct listenings *listen,
                                      const struct connection_options *options);

@@ -75,7 +75,7 @@ char *http1_body(const struct http1 *f, char *bytes, size_t *len);
 /* Does the connection end with this request, as far as the client says (RFC 9112, 9.3)? */
 bool http1_is_last(const struct http1 *f);
 /* Writes the line of the status and the headers of an answer into `to`, which is emptied before. `connection`: the
- * value of Connection; NULL: the answer has no such header. */
+ * value of Connection; NULL: the answer has none. */
 void http1_answer(struct text *to, const struct reply *answer, const char *connection);
 
 #endif

@@ -106,7 +106,7 @@ static int cannot_listen(const struct listening *at, char *why, size_t why_size)
 	int error = errno;
 
 	why_write(why, why_size, "cannot listen on %s: %s%s", at->where, strerror(error),
-	          in_use(at, error) ? "; another program has it: end that one, or name another address by --listen"
+	          in_use(at, error) ? "; another program has it: end that program, or name another address by --listen"
 	          : error == EACCES && !at->unix_path[0]
 	                  ? "; ports below 1024 are for root: name another one by --listen"
 	                  : "");

@@ -15,7 +15,7 @@ static void task_write(struct json_writer *w, const struct kin *kin)
 }
 
 /* The time from which a claim will take an order that no claim takes now: a confirmed one, or a hold that is over and
- * not expired yet. An order that waits for units, or is held back without end, has no such time. */
+ * not expired yet. 0: the order waits for units, or is held back without end. */
 static int64_t next_attempt(const struct reservation *r)
 {
 	enum reservation_state reads = reservation_reads(r);

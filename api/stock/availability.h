@@ -24,8 +24,8 @@ struct sum {
 struct sum sum_within(const struct sku *sku, const struct total *totals, size_t count, const struct within *within);
 /* True: units of the sku there that no order has are not for sale because of a stop. */
 bool total_is_stopped(const struct sku *sku, const struct total *t);
-/* Writes available, reserved, on_hand, what is aside, stopped and incoming where there are such units, and for_sale
- * where it is false. */
+/* Writes available, reserved and on_hand; aside, stopped and incoming where they are not 0; for_sale where it is
+ * false. */
 void sum_write(struct json_writer *w, const struct sum *sum);
 
 #endif

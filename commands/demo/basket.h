@@ -1,4 +1,4 @@
-/* basket.h - what a customer of the made-up shop wants: a function of the number of the order. Pure. */
+/* basket.h - the customer and the lines of an order of the made-up shop. A number always gives the same order. Pure. */
 #ifndef BASKET_H
 #define BASKET_H
 
@@ -22,7 +22,7 @@ struct basket basket_fill(int64_t number, enum way way);
 /* Adds the members order_id, customer and lines of a reservation. */
 void basket_write(struct json_writer *w, const struct basket *b, enum way way);
 void order_id_write(char *to, size_t size, int64_t number);
-/* The number of an order with such an id; -1: it is another id. */
+/* The number of the order with this id; -1: the demo makes no id of this form. */
 int64_t order_number(const char *id);
 
 #endif

@@ -1,4 +1,4 @@
-/* chance.h - numbers that look like chance and repeat: whoever asks for the same thing gets the same numbers. Pure. */
+/* chance.h - pseudo-random numbers. The same kind and number always give the same sequence. Pure. */
 #ifndef CHANCE_H
 #define CHANCE_H
 
@@ -7,7 +7,7 @@
 struct chance {
 	uint64_t state;
 };
-/* The numbers of thing `number` of this kind, which is any word. */
+/* The sequence of thing `number` of this kind. A kind is any word. */
 struct chance chance_for(const char *kind, int64_t number);
 int           chance_below(struct chance *c, int n); /* 0 to n - 1 */
 

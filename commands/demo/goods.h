@@ -1,4 +1,4 @@
-/* goods.h - what the made-up shop sells, and where it lies. Pure. */
+/* goods.h - the skus of the made-up shop, and its locations. Pure. */
 #ifndef GOODS_H
 #define GOODS_H
 
@@ -15,7 +15,7 @@ struct good good_make(int n); /* 0 to GOODS - 1 */
 /* Scarce goods are sold out in the house and come by lorry: orders wait for them. */
 int  good_scarce(int64_t n); /* scarce good n, counted round and round */
 bool good_is_scarce(int good);
-/* One that is not scarce. Low numbers come more often, as some goods sell better than others. */
+/* A good that is not scarce. Low numbers come more often, as some goods sell better than others. */
 int good_any(struct chance *c);
 
 enum { PLACES = 8 };

@@ -1,5 +1,5 @@
-/* shop.h - the calls by which the made-up shop is made and lives. A call that fails is told, and ends it: further calls
- * do nothing. One thread. */
+/* shop.h - the calls by which the made-up shop is made and lives. A call that fails is reported and ends the demo:
+ * further calls do nothing. One thread. */
 #ifndef SHOP_H
 #define SHOP_H
 
@@ -10,7 +10,7 @@ struct shop {
 	struct caller     *caller;
 	struct text        body; /* of the next call, as `w` writes it */
 	struct json_writer w;
-	int64_t            orders; /* that were sent: the number of the next one */
+	int64_t            orders; /* orders that were sent: the number of the next one */
 	bool               strict; /* a refusal is a failure; otherwise it is a part of life */
 	bool               failed; /* a message has said why */
 	bool               away;   /* the last call had no answer, or 503; only while it is not strict */

@@ -12,7 +12,7 @@ enum { PART_MS = 20000 };
 
 enum wish { PAYS_AT_ONCE, PAYS, CANCELS, FORGETS };
 
-/* What the customer of an order does, of a hundred. */
+/* Of 100 customers 25 pay at once, 55 pay later, 12 cancel, and 8 forget their order until its hold expires. */
 static enum wish wish_of(int64_t number)
 {
 	struct chance c = chance_for("wish", number);
@@ -21,7 +21,8 @@ static enum wish wish_of(int64_t number)
 	return n < 25 ? PAYS_AT_ONCE : n < 80 ? PAYS : n < 92 ? CANCELS : FORGETS;
 }
 
-/* Most orders leave from the main house. One of a hundred is for more than there is. */
+/* Of 100 orders 4 wait for scarce goods, 20 leave from a store, and the rest from the main house. One of these asks for
+ * more units than the shop has. */
 static struct terms terms_of(int64_t number)
 {
 	struct chance c = chance_for("terms", number);
@@ -35,7 +36,7 @@ static struct terms terms_of(int64_t number)
 	                      .qty = n == 99 ? 5000 : 0};
 }
 
-/* Customers whose orders are held decide later. */
+/* Notes the held orders of the last call: their customers decide later. */
 static void carts_fill(struct trade *t)
 {
 	struct carts *carts = &t->carts[t->moment % MOMENTS];
@@ -79,7 +80,7 @@ static void customers_order(struct trade *t)
 	carts_fill(t);
 }
 
-/* The orders of this wish among the oldest carts. */
+/* Calls `path` for the orders of the oldest carts whose customers have this wish. */
 static void carts_send(struct trade *t, enum wish wish, const char *path)
 {
 	const struct carts *carts = &t->carts[(t->moment + 1) % MOMENTS];
@@ -160,7 +161,8 @@ static void packers_pack(struct trade *t)
 	task_begins(t);
 }
 
-/* What came back last is looked at. It is good, and is for sale again, or it is damaged. A parcel comes back. */
+/* The unit that came back last is checked: of four, three go on sale again and one is damaged. Then a parcel returns.
+ */
 static void parcels_return(struct trade *t)
 {
 	struct shop  *s = t->shop;
@@ -179,7 +181,7 @@ static void parcels_return(struct trade *t)
 
 enum { CRATE = 12 };
 
-/* Of five units that customers want four leave the shop. So many come in, once they fill a crate. */
+/* Customers cancel or forget one unit of five. The other four are delivered to the shop, in crates. */
 static void deliveries_come(struct trade *t)
 {
 	bool any = false;

@@ -15,16 +15,16 @@ struct trade {
 		int64_t orders[CARTS]; /* their numbers */
 		int     count;
 	} carts[MOMENTS];      /* of the last moments */
-	int64_t task;          /* that a worker has; 0: none */
+	int64_t task;          /* the task of the worker; 0: none */
 	char    first[80];     /* the first order of the task */
 	int64_t shipped;       /* the number of an order that has left; 0 or less: none */
-	int64_t back;          /* .. and of one that came back */
-	int     wanted[GOODS]; /* units that orders were for since the good was delivered last */
+	int64_t back;          /* the number of an order that came back; 0: none */
+	int     wanted[GOODS]; /* units ordered since the last delivery of the good */
 };
 
-/* What happens within MOMENT_MS. If the service is away, the moment may be lost. */
+/* Makes the calls of one moment, MOMENT_MS long. If the service is away, some of them are lost. */
 void trade_moment(struct trade *t);
-/* The worker gives back what it has. */
+/* The worker returns its task. */
 void trade_end(struct trade *t);
 
 #endif

@@ -117,7 +117,7 @@ static enum field units_of(enum movement_kind kind)
 	return field_is_of(kind, FIELD_counted) ? FIELD_counted : FIELD_qty;
 }
 
-/* The place of a name among those that the preset has for a field, from 1; 0: it has none such. */
+/* The place of a name among those that the preset has for a field, from 1; 0: it has none of this name. */
 static size_t preset_names(const struct naming *n, enum field what, const char *name, size_t len)
 {
 	for (size_t i = 0; n->from && i < LENGTH(preset_columns); i++) {
@@ -132,7 +132,7 @@ static size_t preset_names(const struct naming *n, enum field what, const char *
 	return 0;
 }
 
-/* The place of a column's name among those that a field may have, from 1: the least one counts. 0: it has none such. */
+/* The place of a column's name among those that a field may have, from 1: the least one counts. 0: it is not there. */
 static size_t name_place(const struct naming *n, enum field what, const char *name, size_t len)
 {
 	if (n->names[what])

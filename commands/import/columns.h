@@ -41,7 +41,7 @@ const char          *preset_words(void);            /* "shopify, woocommerce or 
 struct naming {
 	enum movement_kind   kind;
 	const struct preset *from;          /* NULL: none */
-	char                *names[FIELDS]; /* given; "": the list has no such column; NULL: nothing was given */
+	char                *names[FIELDS]; /* given; "": the list lacks the column; NULL: nothing was given */
 };
 /* Reads `field=Column name` with commas between; a name that holds a comma stands in double quotes. false: it is none;
  * `why` says why. */
@@ -65,7 +65,7 @@ const char *list_word(enum movement_kind kind); /* "count", "reservation" */
 /* True: lists of the kind may have the field; their first line must name it. */
 bool field_is_of(enum movement_kind kind, enum field what);
 bool field_is_needed(enum movement_kind kind, enum field what);
-/* How well a name is known in such a list: for table.h. */
+/* How well a name is known in lists of this kind: for table.h. */
 int columns_know(const struct naming *n, const char *name, size_t len);
 /* Reads the first line. false: it does not name each column that the kind needs, once; a message has said so. `tells`:
  * other messages name the columns that are passed over. */

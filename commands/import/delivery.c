@@ -23,7 +23,7 @@ struct reading {
 };
 #define NO_PLACE SIZE_MAX
 
-/* What stands in the column of a field, "" where there is no such column; a NUL stands behind it. */
+/* What stands in the column of a field, "" where the list lacks the column; a NUL stands behind it. */
 static const char *field_text(const struct reading *in, enum field what, size_t *len)
 {
 	const struct columns *c = &in->delivery->columns;
@@ -355,8 +355,8 @@ static bool order_times_take(struct reading *in)
 	       why_write(in->wrong, sizeof(in->wrong), "ship_after must be at most 400 days ahead");
 }
 
-/* One bad row makes all rows of its order bad: a part of an order is none. Those before it are known as such by the
- * next reading. */
+/* One bad row makes all rows of its order bad: a part of an order is none. The next
+ * reading knows that those before it are bad. */
 static bool order_take(struct reading *in)
 {
 	struct delivery     *d = in->delivery;

@@ -13,7 +13,7 @@ enum location_kind {
 #undef X
 	LOCATION_KINDS
 };
-const char *location_kind_name(enum location_kind k); /* a kind that nobody knows is "unknown" */
+const char *location_kind_name(enum location_kind k); /* of another number: "unknown" */
 
 /* The number and the code stay as they are. The rest changes while others look. */
 struct location {
@@ -21,11 +21,11 @@ struct location {
 	_Atomic uint8_t  kind;        /* enum location_kind, as it was read last */
 	_Atomic bool     stopped;     /* sales there are */
 	_Atomic uint32_t waits_at;    /* the location whose waiting lines get what is available here; 0: none */
-	_Atomic int64_t  expected_at; /* ms; when what is promised there is expected; 0 or less: nobody said */
+	_Atomic int64_t  expected_at; /* ms; when what is promised there is expected; 0 or less: not given */
 	char             code[LOCATION_MAX + 1];
 };
 /* What memory says. A lane's transaction is undone where the kind of any location has changed since (location.sql);
- * whoever refuses because of a kind reads it anew first. */
+ * a lane reads the kind again before it refuses because of it. */
 enum location_kind location_kind(const struct location *l);
 /* True: units at the location are in the house and for sale, and so are the units of the sum `available` of its sku. */
 bool location_sells(const struct location *l);
@@ -36,7 +36,7 @@ bool location_is_open(const struct location *l);
 /* Its kind, and LOCATION_STOPPED more where sales there are stopped: location_says in SQL. */
 enum { LOCATION_STOPPED = 128 };
 int64_t location_says(const struct location *l);
-/* The incoming location whose waiting lines come before whoever asks for units of this one; 0: none. */
+/* The incoming location whose waiting lines have units of this location before new orders have them; 0: none. */
 uint32_t location_waits_at(const struct location *l);
 /* True: units at the location are in the house, and in `on_hand` of their sku; false: they are promised. */
 bool location_in_house(const struct location *l);

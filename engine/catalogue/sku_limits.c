@@ -38,7 +38,7 @@ static void limit_read(void *arg, const struct db_row *row)
 }
 
 /* One page of changes. *more: there are further ones. A database is in an earlier past if its last change has a lower
- * number than a known one: all of it is read anew. */
+ * number than a known one: all of it is read again. */
 static enum db_result page_read(struct db *db, bool *more)
 {
 	struct catalogue    *c = past_catalogue(db);

@@ -11,7 +11,7 @@ UNION ALL
   WHERE c.number > {after_id} ORDER BY c.number LIMIT {limit});
 
 -- name: customer_has
--- The limit of the sku {code}, and the units that {customer} has of it. No row: there is no such sku.
+-- The limit of the sku {code}, and the units that {customer} has of it. No row: the sku does not exist.
 SELECT k.per_customer, u.units
   FROM sku k FORCE INDEX (code)
   LEFT JOIN customer_units u FORCE INDEX (PRIMARY) ON u.customer = {customer} AND u.sku_id = k.sku_id

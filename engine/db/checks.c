@@ -73,7 +73,7 @@ static void exam_row(void *arg, const struct db_row *row)
 	            "max_prepared_stmt_count is %s; it should be %d or more, or lanes cannot begin",
 	            db_word(row, PREPARED), PREPARED_MIN);
 	exam_expect(exam, db_int(row, IDLE) >= IDLE_S_MIN,
-	            "wait_timeout is %s; it should be %d or more, or connections end while nobody needs them",
+	            "wait_timeout is %s; it should be %d or more, or connections end while they are idle",
 	            db_word(row, IDLE), IDLE_S_MIN);
 	exam_expect(exam, !db_int(row, INIT),
 	            "init_connect is set; it should be empty, or only set what a session is told anyway");

@@ -28,7 +28,7 @@ struct db;
 /* The writer of a connection (writer.h). Zero-initialised: it has none yet. */
 struct db_writer {
 	int64_t writer_id, mark;    /* 0: none */
-	int64_t epoch;              /* 0: it is to be entered anew: the connection is new, or was shut out */
+	int64_t epoch;              /* 0: it is to be entered again: the connection is new, or was shut out */
 	int64_t batch_no, batch_at; /* as the row said when it was entered: a lane's last batch, .. */
 	int64_t stamp;              /* .. with its stamp, .. */
 	int64_t now;                /* .. and the database's clock then */

@@ -104,7 +104,7 @@ void txn_wait(struct txn *t); /* waits for the answers to all sent steps; fenced
  * without a fence may then land late, and must be harmless by its own conditions. Any other result: nothing was done.
  */
 enum db_result txn_commit(struct txn *t, enum txn_verdict *verdict) MUST_CHECK;
-/* The same for a caller that tries anew whatever the verdict was: DB_RETRY where all was undone. */
+/* The same for a caller that tries again whatever the verdict was: DB_RETRY where all was undone. */
 enum db_result txn_commit_or_retry(struct txn *t) MUST_CHECK;
 void           txn_fini(struct txn *t); /* frees the memory that a fenced transaction keeps for the next one */
 

@@ -136,7 +136,7 @@ static bool parameters_parse(struct db_target *to, const char *from, char *why, 
 	if (*to->socket && (to->hosts_count > 1 || strcmp(to->host, "localhost") != 0))
 		return why_write(why, why_size, "a database with a socket is on localhost, and there alone");
 	if (*to->socket && to->tls != DB_TLS_OFF)
-		return why_write(why, why_size, "a socket needs no TLS: nobody can listen there");
+		return why_write(why, why_size, "a socket needs no TLS: its bytes do not leave the machine");
 	if ((to->tls == DB_TLS_VERIFY) != (*to->tls_ca != '\0'))
 		return why_write(why, why_size,
 		                 "tls=verify and tls_ca=FILE go together (Debian's list of public authorities is "
@@ -163,7 +163,7 @@ bool db_target_parse(struct db_target *to, const char *url, char *why, size_t wh
 		return why_write(why, why_size, "%s", target_form);
 	if (memchr(user, ':', (size_t)(at - user)))
 		return why_write(why, why_size,
-		                 "a password does not belong in a URL, which everybody sees: "
+		                 "a password does not belong in a URL, which all users see: "
 		                 "write it to a file and name that with --db-password-file");
 	end = slash + strcspn(slash, "?");
 	if (!part_decode(to->user, sizeof(to->user), user, at) ||

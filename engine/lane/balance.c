@@ -115,7 +115,7 @@ struct balance *balance_find(struct lane *l, uint32_t sku_id, uint32_t location_
 	return index ? &l->batch.balances[index - 1] : NULL;
 }
 
-/* A batch of one very large order: twice the room, and the map anew. */
+/* A batch of one very large order: twice the room, and the map is built again. */
 static void balances_grow(struct lane *l)
 {
 	struct hints *h = l->hints;
@@ -187,7 +187,7 @@ static void lines_limited(struct quotas *q, const char *customer, const struct l
 			quota_enter(q, customer, sku_id(lines[i].sku));
 }
 
-/* The quotas of orders that are not made yet, or acquired anew. A whole order that names its customer needs none where
+/* The quotas of orders that are not made yet, or acquired again. A whole order that names its customer needs none where
  * the guard alone judges it. */
 static void quotas_meet(struct lane *l)
 {

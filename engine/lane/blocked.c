@@ -57,7 +57,7 @@ static bool op_needs_every(const struct lane *l, const struct op *op)
 	return (op->writes && op->exclusive) || (l->blocked->sweeps && op_is_refused(op));
 }
 
-/* A line of the operation, or a stored line that takes its units anew, needs the slots that its units leave or come to;
+/* A line of the operation, or a stored line that takes its units again, needs the slots that its units leave or enter;
  * any other stored line needs the slot that it names. */
 static enum slots line_needs(const struct lane *l, const struct op *op, const struct line *line, bool stored)
 {

@@ -6,7 +6,7 @@
 
 void blocked_open(struct lane *l);
 void blocked_close(struct lane *l);
-/* Call after decide(). Parks operations with rows that another program has locked, and decides anew on the others. */
+/* Call after decide(). Parks operations with rows that another program has locked, and decides again on the others. */
 enum db_result lane_look_out(struct lane *l) MUST_CHECK;
 void           lane_set_aside(struct lane *l); /* handles a lock that was not given in time */
 /* Sets how long the round that begins waits for a lock, and l->no_wait, which is false before. */

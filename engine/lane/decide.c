@@ -438,7 +438,7 @@ static enum outcome move_decide(struct batch *b, struct op *op)
 }
 
 /* Decides on a reservation that has expired and is wanted all the same. An unswept hold still has its units; a swept
- * one takes them anew, all or nothing. */
+ * one takes them again, all or nothing. */
 static enum outcome reacquire_decide(struct batch *b, struct op *op)
 {
 	struct reservation *f = op->found;

@@ -431,9 +431,9 @@ static size_t op_bytes(const struct op *op)
 	return bytes;
 }
 
-/* A batch takes at most half of the active requests (waiting, or answered last), so that the other half is answered and
- * asks anew meanwhile: +13 to 20 % at 64 connections (tests/bench/README.md). A call of many is not divided, because it
- * waits for all. */
+/* A batch takes at most half of the active requests (waiting, or answered last), so that the other half is answered
+ * and sends its next calls meanwhile: +13 to 20 % at 64 connections (tests/bench/README.md). A call of many is not
+ * divided, because it waits for all. */
 static bool batch_has_its_share(const struct lane *l, size_t waiting)
 {
 	const struct batch *b = &l->batch;

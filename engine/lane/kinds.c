@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* Units are neither reserved nor acquired anew where they lie aside, not even from one location of several. */
+/* Units are neither reserved nor acquired again where they lie aside, not even from one location of several. */
 bool line_is_for_sale(const struct line *line)
 {
 	return !line->location || location_sells(line->location) || !location_in_house(line->location);

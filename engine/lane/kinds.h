@@ -23,7 +23,7 @@ enum outcome moved_locations_decide(struct op *op);
 enum outcome waits_decide(struct line *lines, size_t count);
 /* True: the line of a movement names a location that does not exist, and that the movement makes if it may. */
 bool line_makes_location(const struct op *op, const struct line *line);
-/* True: refused because of the kind of a location, because there is no such location, or because of a stop. */
+/* True: refused because of the kind of a location, because the location is not there, or because of a stop. */
 bool op_is_of_kinds(const struct op *op);
 /* True: .. and whatever units there are. A best effort is refused so only if it gets nothing else. */
 bool op_is_of_kinds_alone(const struct op *op);

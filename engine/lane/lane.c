@@ -2,7 +2,7 @@
  *
  * While one batch is in the database the next collects in the queue: no timer, a lone request takes one commit, and
  * batches grow with the load. A round is one straight line: take, look up, decide, make sure of refusals, write,
- * answer. Whatever goes wrong puts the operations back with what was learned, and the next round begins anew.
+ * answer. Whatever goes wrong puts the operations back with what was learned, and the next round begins.
  *
  * Shared with other threads, and how: the queue (its own lock), the catalogue (its own lock), the metrics (atomic). The
  * order in which every transaction locks rows stands in docs/developer.md, `Locks in one order`. */
@@ -103,7 +103,7 @@ static void lane_forget(struct lane *l)
 	l->reconnected = false;
 }
 
-/* Reads limits anew where a reader has not done so in time, or the guard of one that was not known has refused. */
+/* Reads limits again where a reader has not done so in time, or the guard of one that was not known has refused. */
 static enum db_result limits_keep(struct lane *l)
 {
 	int64_t since_ms = clock_ms() - LIMITS_OLD_MS;
@@ -260,10 +260,10 @@ static bool is_held_up(struct lane *l, const struct op *op)
 	return is_uncertain(op, &l->batch) && reclaim_holds_up(l, op);
 }
 
-/* Asks the database, later than the request came in, before anybody is told `short`, `unknown_sku` or a part: first for
+/* Asks the database, later than the request came in, before it answers `short`, `unknown_sku` or a part: first for
  * kinds of locations and expired holds, which are given back, then for the balances, then for the id. Where the look
- * for expired holds takes another batch, the operations that rest on it are put into that one. Operations that rest on
- * holds which other transactions have locked are parked. */
+ * for expired holds takes another batch, the operations that rest on it are put into that batch. Operations that rest
+ * on holds which other transactions have locked are parked. */
 static enum db_result batch_make_sure(struct lane *l)
 {
 	enum db_result result = quotas_make_sure(l);
@@ -282,7 +282,7 @@ static enum db_result batch_make_sure(struct lane *l)
 			result = balances_load(l, DOUBTED);
 		if (result == DB_OK)
 			result = batch_look_up(l);
-		balances_meet(l); /* lines of rows that were found anew have no balance yet */
+		balances_meet(l); /* lines of rows that were found again have no balance yet */
 		decide(&l->batch);
 		if (result == DB_OK && reclaim_goes_on(l)) {
 			batch_postpone(l, is_uncertain);
@@ -471,7 +471,7 @@ static void batch_undone(struct lane *l, enum txn_verdict verdict)
 		balances_forget(l);
 		break;
 	default:
-		break; /* a row was not in the state that was read: it is read anew */
+		break; /* a row was not in the state that was read: it is read again */
 	}
 	batch_retry(l);
 }

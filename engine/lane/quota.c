@@ -120,7 +120,7 @@ static int64_t room_of(const struct quota *quota, int64_t kept)
 	return kept + (quota->left > 0 ? quota->left : 0);
 }
 
-/* The same for an expired order that is acquired anew: nothing is kept, but its units count until they are swept. */
+/* The same for an expired order that is acquired again: nothing is kept, but its units count until they are swept. */
 static int64_t room_again(const struct quota *quota, int64_t unswept)
 {
 	return quota->left + unswept > 0 ? quota->left + unswept : 0;

@@ -47,7 +47,7 @@ void    quota_counted(struct quotas *q, const struct op *op, struct choice *choi
 bool quotas_left_nothing(struct quotas *q, struct op *op);
 /* The order gets what its lines were granted. */
 void quotas_take(struct quotas *q, const struct op *op);
-/* The same for an expired order that is acquired anew; units that were not swept yet are taken already. */
+/* The same for an expired order that is acquired again; units that were not swept yet are taken already. */
 enum outcome quotas_judge_again(struct quotas *q, struct reservation *r);
 void         quotas_take_again(struct quotas *q, const struct reservation *r);
 /* These lines of the order are promised no longer. */

@@ -27,7 +27,7 @@ enum {
 	                    set */
 };
 
-/* The last look at a sku for expired holds. The table is direct-mapped: a sku that was pushed out is looked at anew. */
+/* The last look at a sku for expired holds. The table is direct-mapped: a sku that was pushed out is read again. */
 struct swept {
 	uint32_t sku_id;
 	int64_t  at_ms;      /* clock_ms when the last look began */
@@ -122,7 +122,7 @@ static enum db_result expire_list(struct lane *l, struct reservation **list, siz
 		given->swept += (unsigned)count;
 		return DB_OK;
 	}
-	if (result == DB_OK && verdict == TXN_FENCED) { /* another process has the writer: the lane connects anew */
+	if (result == DB_OK && verdict == TXN_FENCED) { /* another process has the writer: the lane connects again */
 		db_close(l->db);
 		return DB_RETRY;
 	}

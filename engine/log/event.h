@@ -30,7 +30,7 @@ void event_reservation(struct text *to, const struct event_head *head, const str
 /* A reservation that has other lines than `before`. Lines have `granted` units, those before `qty`. */
 void event_changed(struct text *to, const struct event_head *head, const struct reservation *r,
                    const struct line *lines, size_t count, const struct line *before, size_t before_count);
-/* A reservation that enters `state` with the row: expired, settled, buried, or confirmed anew by a kick. */
+/* A reservation that enters `state` with the row: expired, settled, buried, or confirmed again by a kick. */
 void event_entered(struct text *to, const struct event_head *head, const struct reservation *r,
                    enum reservation_state state);
 /* `made_by`: the key that made the movement; 0: none. Lines have `granted` units. */

@@ -6,7 +6,7 @@
 
 enum event_about { NOTHING, RESERVATION, MOVEMENT, LEVEL, STOCK, SALE };
 /* What a line of an event does to `available`, by the sign of its units. RETAKES: takes where there is a cause, which
- * is that the units were acquired anew. KEEPS: moves units out of `reserved` alone. SWAPS: takes them, and gives those
+ * is that the units were acquired again. KEEPS: moves units out of `reserved` alone. SWAPS: takes them, and gives those
  * of a second list, the lines before. */
 enum moves { NO_MOVE, TAKES, RETAKES, GIVES, KEEPS, SWAPS };
 enum event_type {

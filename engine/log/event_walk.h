@@ -27,7 +27,7 @@ struct event_walk {
 	/* Of the last event_walk: what was committed before it began with a smaller stamp was walked over. INT64_MAX:
 	 * all. */
 	int64_t passed;
-	bool    overtaken; /* rows were removed that the walk had not come to: begin anew */
+	bool    overtaken; /* rows were removed that the walk had not come to: begin again */
 	/* private */
 	struct db          *db;
 	struct catalogue   *catalogue; /* names of numbers, made up: only the numbers matter */

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* YOUNG_MS: no count is made anew sooner. CENSUS_SHARE: nor before so many times what the last one took. AHEAD_PAGE:
+/* YOUNG_MS: the shortest time between counts. CENSUS_SHARE: also, so many times what the last one took. AHEAD_PAGE:
  * rows of a clock that was ahead are counted up to here. */
 enum { YOUNG_MS = 1000, CENSUS_SHARE = 20, AHEAD_PAGE = 1000 };
 

@@ -17,7 +17,7 @@ void census_tell(const struct census *c, void (*tell)(void *arg, const char *nam
  * next time; the last events before a kill -9 are lost. Does nothing where nothing was counted. */
 void census_leave(struct db *db);
 
-/* Answers OP_COUNTS, by a count that is young, or anew: one at a time, as a process has one thread for counts. Takes
+/* Answers OP_COUNTS, by a young count or a new one: one at a time, as a process has one thread for counts. Takes
  * over the counters that others left. */
 enum db_result census_answer(struct db *db, struct op *op) MUST_CHECK;
 

@@ -82,7 +82,7 @@ static enum db_result missing_enter(struct db *db, struct key_count *k, const st
 {
 	enum db_result result;
 
-	if (k->anew)
+	if (k->full)
 		k->next = (struct hold_place){0};
 	do {
 		struct fill       page = {.rows = keys,
@@ -97,7 +97,7 @@ static enum db_result missing_enter(struct db *db, struct key_count *k, const st
 			result = db_ask(db, KEY_HOLD_ENTER, &page, NULL, NULL);
 		if (result == DB_OK)
 			k->next = next;
-	} while (result == DB_OK && k->anew && k->next.id);
+	} while (result == DB_OK && k->full && k->next.id);
 	return result;
 }
 
@@ -135,7 +135,7 @@ static bool over_remove(struct db *db)
 enum db_result key_count_run(struct db *db, void *arg)
 {
 	struct key_count *k = arg;
-	enum db_result    result = k->anew ? names_note(db, k) : DB_OK;
+	enum db_result    result = k->full ? names_note(db, k) : DB_OK;
 
 	if (result == DB_OK)
 		result = uses_note(db, k);

@@ -8,9 +8,9 @@
 
 /* The question and the answer of one count. One allocation. */
 struct key_count {
-	bool anew; /* notes the names, and enters all open holds that are missing */
+	bool full; /* notes the names, and enters all open holds that are missing */
 	bool more; /* after the count: more holds that are over wait to be removed */
-	/* The first hold of the page to check; after the count: of the next page. A count that is not `anew` checks a
+	/* The first hold of the page to check; after the count: of the next page. A count that is not `full` checks a
 	 * page of open holds and enters the missing ones: holds that were over by a clock that was ahead and went
 	 * back. */
 	struct hold_place {

@@ -193,7 +193,7 @@ static bool server_up(struct embedded *e, bool *found, int wait_ms, char *why, s
 		}
 		if (wait_ms >= 0 && clock_ms() > until) {
 			/* Leaves a server in recovery running for the next command to find: a recovery that is cut
-			 * short begins anew. */
+			 * short begins again. */
 			pid = e->server.pid;
 			mariadbd_leave(&e->server);
 			return why_write(why, why_size, "mariadbd (pid %ld) does not answer after %d s: %s", (long)pid,

@@ -23,7 +23,7 @@
 
 enum { MAKE_MS = 120000, BEGIN_MS = 2000, LOG_MAX = 16 << 20 };
 
-/* The size of the redo log, given to mariadb-install-db too, so that the first start need not write the log anew.
+/* The size of the redo log, given to mariadb-install-db too, so that the first start need not write a new log.
  * Killed under full load, the server is back after 4 s with 512 MiB and after 11 s with 1 GiB; both carry the same
  * load. */
 #define REDO "--innodb-log-file-size=512M"
@@ -127,7 +127,7 @@ static int user_choose(struct mariadbd *m, const struct stat *home, char *why, s
 	const struct stat   *owner = home->st_uid != 0 ? home : made ? &data : NULL;
 
 	if (made && (!S_ISDIR(data.st_mode) || data.st_uid != owner->st_uid)) {
-		why_write(why, why_size, "%s/db is no folder of uid %u, to whom %s belongs: look who put it there",
+		why_write(why, why_size, "%s/db is no folder of uid %u, which owns %s: look how it came there",
 		          m->dir, (unsigned)owner->st_uid, m->dir);
 		return EXIT_CONFIG;
 	}
@@ -136,7 +136,7 @@ static int user_choose(struct mariadbd *m, const struct stat *home, char *why, s
 	if (m->uid != 0 && (fchown(m->dir_fd, m->uid, m->gid) != 0 || fchmod(m->dir_fd, 0700) != 0 ||
 	                    !user_may(m->uid, m->gid, m->dir, W_OK | X_OK))) {
 		if (owner) {
-			why_write(why, why_size, "uid %u, to whom %s belongs, cannot enter it: a folder above is shut",
+			why_write(why, why_size, "uid %u, which owns %s, cannot enter it: a folder above is shut",
 			          (unsigned)m->uid, m->dir);
 			return EXIT_CONFIG;
 		}

@@ -123,8 +123,8 @@ bool balance_is_shared(const struct balance *p);
 /* ---- what an operation touches, changes and gives back */
 
 /* The stored reservation with lines that need balances; NULL: none. The end of a promise (a release, a settlement, a
- * split that does one of these) and a replacement write the slots of its lines. A confirmation that acquires anew takes
- * their units again. */
+ * split that does one of these) and a replacement write the slots of its lines. A confirmation that revives an expired
+ * order takes their units again. */
 struct reservation *op_touches(const struct op *op);
 /* True: a confirmation that takes the units of an expired order again. */
 bool op_takes_again(const struct op *op);

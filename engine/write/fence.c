@@ -51,7 +51,7 @@ static void clock_learn(struct shared *s, int64_t now, int64_t sent_ms)
 
 /* Handles a writer that is another one, or says less than was committed: the database is another one, or in another
  * past, whatever its mark is. Another process may have taken the writer, too: this costs no more than to learn
- * everything anew. Another writer has batch_no 0, which no batch has, so the batch under way is not taken for
+ * everything again. Another writer has batch_no 0, which no batch has, so the batch under way is not taken for
  * committed: its ids are looked up. */
 static void writer_compare(struct lane *l, const struct db_writer *before)
 {
@@ -151,7 +151,7 @@ static void fence_waits(void *lane)
 }
 
 /* The ids of the transaction were made by the clock that was known before. Where the clock has been set meanwhile they
- * are made anew: lists go by them. A clock that is set all the time fails no second try. */
+ * are made again: lists go by them. A clock that is set all the time fails no second try. */
 static void fence_entered(void *lane, int64_t now, int64_t sent_ms)
 {
 	struct lane *l = lane;

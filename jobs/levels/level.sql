@@ -81,7 +81,7 @@ BEGIN NOT ATOMIC
 END
 
 -- name: threshold_delete
--- Removes that threshold, and asks for a look if there was one. One row: whether there is such a sku, such a location.
+-- Removes the threshold, and asks for a look if there was one. One row: whether sku and location exist.
 BEGIN NOT ATOMIC
   DECLARE of_sku INT UNSIGNED DEFAULT NULL;
   DECLARE of_location INT UNSIGNED DEFAULT IF({at} IS NULL, 0, NULL);

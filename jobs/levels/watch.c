@@ -45,7 +45,7 @@ struct watch {
 	bool               busy;    /* the last read found events */
 	bool               late;    /* the place was due to be saved, but a spot before it was not settled */
 	size_t             batch;   /* of touched_read */
-	bool               anew;    /* every spot that has a row in `level` needs a look */
+	bool               all;     /* every spot that has a row in `level` needs a look */
 	struct spots       spots;
 	bool               stock_wanted; /* by a service, now .. */
 	bool               stock_heard;  /* .. or within the last hour: that service may be back soon */
@@ -165,7 +165,7 @@ static void claim_forget(struct watch *w)
 {
 	w->claim.fence = 0;
 	w->skus.count = w->skus.sorted = w->over_all.count = w->over_all.sorted = 0;
-	w->more = w->busy = w->late = w->unsaved = w->anew = false;
+	w->more = w->busy = w->late = w->unsaved = w->all = false;
 	spots_fini(&w->spots);
 	place_set(w, NULL);
 }
@@ -173,7 +173,7 @@ static void claim_forget(struct watch *w)
 /* All spots that were read are looked at .. */
 static bool is_looked(const struct watch *w)
 {
-	return !w->anew && w->spots.pending == 0;
+	return !w->all && w->spots.pending == 0;
 }
 
 /* .. and their changes of stock are told. A service that wants every change may be back soon: then the next watcher
@@ -267,7 +267,7 @@ static void log_anew(struct watch *w)
 	log_event(LOG_WARN, "levels_anew", "why=\"the log does not go on where it was read\"");
 	spots_fini(&w->spots);
 	place_set(w, NULL);
-	w->more = w->anew = true;
+	w->more = w->all = true;
 }
 
 static enum db_result log_read(struct watch *w, bool *rests)
@@ -307,9 +307,9 @@ static enum db_result look(struct watch *w, bool *rests)
 		w->more |= result != DB_OK; /* the news was not read yet */
 		return result;
 	}
-	if (w->anew && w->place)
+	if (w->all && w->place)
 		result = levels_list(w->db, &w->claim, &w->spots);
-	w->anew &= !w->place || result != DB_OK;
+	w->all &= !w->place || result != DB_OK;
 	if (result == DB_OK)
 		result = asked_look(w);
 	if (result == DB_OK && w->claim.fence && w->spots.pending > 0)

@@ -19,7 +19,7 @@ struct claimer {
  * task->task_id 0: nothing is due, or task->paused; otherwise there is at least one order. The list is the caller's.
  *
  * The claim draws task->mark by chance. A caller that repeats a failed claim with the same mark gets the task of the
- * first claim if that one was committed after all. So no task is left to its lease, and two claims of one mark never
+ * first claim if it was committed after all. So no task is left to its lease, and two claims of one mark never
  * exist. A mark that has got a task is used up: set it to 0 before the next claim. */
 enum db_result task_claim(struct db *db, struct claimer *claimer, struct task *task, int64_t limit, int64_t lease_s,
                           struct reservation ***orders, size_t *count) MUST_CHECK;

@@ -1,5 +1,5 @@
 /* loss.h - finds the orders that lose units when a movement takes promised units: from the end of the queue of orders
- * that have such units. Background threads.
+ * that have promised units. Background threads.
  *
  * The search walks over all live orders that no task has, in parts without a common snapshot. An order that moves
  * meanwhile may be missed. The writer checks that each order it takes from is still as it was read. */
@@ -14,7 +14,7 @@
 struct loss_want {
 	uint32_t         sku_id, location_id;
 	int64_t          needed;
-	struct may_lose *list; /* orders that have such units; private */
+	struct may_lose *list; /* orders that have promised units; private */
 	size_t           count, max;
 };
 /* Zero-initialised but for the input. */

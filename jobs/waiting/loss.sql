@@ -2,7 +2,7 @@
 -- would pay for it.
 
 -- piece: loss_part
--- A part of the walk, behind ({after_at}, {after_id}): the reservations, whether they have such units or not. There is
+-- A part of the walk, behind ({after_at}, {after_id}): the reservations, with promised units or without. There is
 -- one row per line that the reservation has among {rows}, or one row with NULLs if it has none. Rows: (sku, location).
 SELECT p.due_at, p.reservation_id, p.since, l.sku_id, l.location_id, l.qty FROM (
   SELECT r.reservation_id, r.due_at,

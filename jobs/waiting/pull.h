@@ -1,5 +1,5 @@
 /* pull.h - the chore that gives the queue the units that become available at locations with waits_at. It runs in every
- * service, whatever its jobs are. If the database has no such location, the service looks for one once a second. */
+ * service, whatever its jobs are. If no location has waits_at, the service looks for one once a second. */
 #ifndef JOBS_PULL_H
 #define JOBS_PULL_H
 

@@ -108,7 +108,7 @@ static void ties_make(struct window *w, struct window_event *e)
 		tie_add(w, e, 's', sku_code(of->units[i].sku));
 }
 
-/* An event that is cut out may itself wait for an earlier one: then its follower waits for that one. */
+/* An event that is cut out may itself wait for an earlier one: then its follower waits for the earlier event. */
 static void tie_cut(struct window *w, struct tie *tie)
 {
 	struct tie **at = &w->table[tie->name % TABLE], *before;

@@ -363,7 +363,7 @@ Test(access, a_fifo_without_a_reader)
 	flow_begin();
 	snprintf(file, sizeof(file), "%s/%s.fifo", scratch_dir(), flow_scratch()->name);
 	cr_assert(mkfifo(file, 0600) == 0);
-	flow_step("run serve --listen 127.0.0.1:0 --access-log %s -> 78 '~nobody reads it'", file);
+	flow_step("run serve --listen 127.0.0.1:0 --access-log %s -> 78 '~no program reads it'", file);
 	reader = open(file, O_RDONLY | O_NONBLOCK);
 	flow_step("serve --lanes 1 --access-log %s", file);
 	flow_step("raw GET /livez -> 200");
@@ -371,7 +371,7 @@ Test(access, a_fifo_without_a_reader)
 	flow_steps("hangup",
 	           "wait raw GET /livez -> 200",
 	           "receipt A +1        -> 201");
-	cr_expect_eq(said_count("why=\"nobody reads it\""), 1);
+	cr_expect_eq(said_count("why=\"no program reads it\""), 1);
 	flow_end();
 }
 

@@ -168,7 +168,7 @@ Test(options, access_denied)
 	snprintf(url, sizeof(url), "--db mariadb://x%s@localhost/%s?socket=%s --db-password-file", s->name, s->name,
 	         s->link);
 	for (size_t i = 0; i < LENGTH(commands); i++)
-		flow_step("alone %s %s %s -> 69 '~lets nobody in' '~Access denied'", commands[i], url, wrong);
+		flow_step("alone %s %s %s -> 69 '~refuses the user of' '~Access denied'", commands[i], url, wrong);
 	flow_step("alone serve --listen 127.0.0.1:0 %s %s -> 69 '~Access denied'", url, wrong);
 	flow_step("alone stats --db mariadb://x%s@localhost/nosuch?socket=%s --db-password-file %s -> 69", s->name,
 	          s->link, right);

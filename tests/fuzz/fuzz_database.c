@@ -241,7 +241,7 @@ static enum db_result keys(struct asker *a)
 	struct key_count *count = mem_alloc(sizeof(*count) + 2 * sizeof(count->keys[0]));
 	enum db_result    result;
 
-	count->anew = how & 8;
+	count->full = how & 8;
 	count->count = 2;
 	strcpy(count->keys[0].name, "w");
 	count->keys[1].limited = true;

@@ -163,7 +163,7 @@ Test(settlement, of_a_locked_slot)
 	             DB_OK);
 	flow_steps("start    W work settle --once",
 	           "wait:60 " STATES "2,1 3,9",
-	           "wait:20 get BAD              -> confirmed attempts=0 '~last_error:locked by somebody else'");
+	           "wait:20 get BAD              -> confirmed attempts=0 '~last_error:locked by another transaction'");
 	db_free(stranger);
 	flow_steps("end      W                   -> 0 '~event=orders_put_off task=1 orders=1'",
 	           "tick 11",

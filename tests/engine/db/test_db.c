@@ -521,7 +521,7 @@ Test(db, doctor)
 	                 "read_only is on; it should be off, or nothing can be promised\n"
 	                 "innodb_deadlock_detect is off; it should be on, or a deadlock lasts 2 s\n"
 	                 "max_prepared_stmt_count is 10; it should be 512 or more, or lanes cannot begin\n"
-	                 "wait_timeout is 1; it should be 5 or more, or connections end while nobody needs them\n"
+	                 "wait_timeout is 1; it should be 5 or more, or connections end while they are idle\n"
 	                 "init_connect is set; it should be empty, or only set what a session is told anyway\n");
 	text_fini(&findings);
 	db_close(one);

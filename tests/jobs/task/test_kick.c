@@ -64,7 +64,7 @@ Test(kick, of_what_was_never_buried)
 	cr_assert_eq(db_text(stranger, "START TRANSACTION", NULL, NULL), DB_OK);
 	cr_assert_eq(db_text(stranger, "UPDATE stock_slot SET reserved = reserved + 1", NULL, NULL), DB_OK);
 	flow_steps("start    W work settle --once",
-	           "wait:60 get H1              -> confirmed attempts=0 '~last_error:locked by somebody else'");
+	           "wait:60 get H1              -> confirmed attempts=0 '~last_error:locked by another transaction'");
 	db_free(stranger);
 	flow_steps("end      W                  -> 0 ~event=orders_put_off",
 	           "kick     H1                 -> 409 confirmed");
