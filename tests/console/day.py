@@ -1,8 +1,9 @@
-"""Checks of the console: the tasks of a shop's day, done with real clicks and keys, which are counted. console.py runs them.
+"""Checks of the console: the tasks of a shop's day, done with real clicks and keys, which are counted. console.py runs
+them.
 
-What is counted: each click or tap, each key, and each text that is typed, pasted or scanned at one time, is one. A choice
-in a list is two: opening it and choosing. A field that does not have the focus costs a click before it is typed into. Each
-task begins on the page Now with nothing focused. The counts stand in tests/README.md, which a check compares.
+Each click or tap counts one, so does each key, and each text that is typed, pasted or scanned at one time. A choice in
+a list counts two: opening it and choosing. A field that does not have the focus costs a click before it is typed into.
+Each task begins on the page Now with nothing focused. The counts stand in tests/README.md, which a check compares.
 """
 import csv
 import pathlib
@@ -18,11 +19,13 @@ from stage import PATIENCE_S, check
 DESK, PHONE = 'desk', 'phone'
 WIDTHS = {DESK: 1280, PHONE: 390}
 CONTROL = """(() => { const room = document.querySelector('dialog[open]') ?? document, [name] = arguments
-    return [...room.querySelectorAll('button, a, summary, input[type=checkbox]')].find(e => !e.disabled && e.checkVisibility() &&
+    return [...room.querySelectorAll('button, a, summary, input[type=checkbox]')].find(e =>
+        !e.disabled && e.checkVisibility() &&
         [e.innerText?.trim(), e.ariaLabel, e.closest('label')?.innerText.trim()].includes(name)) })()"""
 FIELD = """(() => { const room = document.querySelector('dialog[open]') ?? document, [name] = arguments
     const label = [...room.querySelectorAll('label')].find(l => l.innerText.trim() === name && l.checkVisibility())
-    return label ? document.getElementById(label.htmlFor) : [...room.querySelectorAll('input')].find(e => e.ariaLabel === name) })()"""
+    return label ? document.getElementById(label.htmlFor)
+        : [...room.querySelectorAll('input')].find(e => e.ariaLabel === name) })()"""
 KEYS = {'Enter': '\ue007', 'Down': '\ue015', 'Tab': '\ue004'}
 
 
@@ -55,7 +58,8 @@ class Hand:
 
     def inside(self):
         """Nothing is beyond the edge, which a person would have to move the page for."""
-        assert self.page.js('return document.documentElement.scrollWidth <= innerWidth'), 'the page is wider than the screen'
+        fits = self.page.js('return document.documentElement.scrollWidth <= innerWidth')
+        assert fits, 'the page is wider than the screen'
 
     def find(self, text):
         """The field at the top: the key / or a tap, the text, Enter."""
@@ -174,7 +178,8 @@ def printing(service, width):
     sku = SKUS[130]
     receive(service, f'printed {width}', (sku, f'shelf-{width}', 3))
     yield {'sku': sku, 'js': 'window.printed = 0; window.print = () => window.printed++'}
-    yield "window.printed === 1 && [...document.querySelectorAll('table.sheet .sku input')].some(e => e.value === '" + sku + "')"
+    yield f"""window.printed === 1 &&
+        [...document.querySelectorAll('table.sheet .sku input')].some(e => e.value === '{sku}')"""
 
 
 @task('move stock between two places', '''
@@ -223,8 +228,8 @@ def recall(service, width):
     told = stock(service, sku)
     assert (told['for_sale'], told['reason'], told['available']) == (False, 'sharp edges', 0), told
     held = {o['order_id'] for o in done(service.call('GET', f'v1/reservations?sku={sku}&limit=100'))['items']}
-    yield f"JSON.stringify([...document.querySelectorAll('[aria-label=\"Who holds {sku}\"] td:first-child')].map(e => e.innerText).sort()) === '" + \
-        str(sorted(held)).replace("'", '"').replace(', ', ',') + "'"
+    yield f"""[...document.querySelectorAll('[aria-label="Who holds {sku}"] td:first-child')]
+        .map(e => e.innerText).sort().join() === '{",".join(sorted(held))}'"""
 
 
 @task('set a threshold', '''
@@ -343,7 +348,8 @@ def back(service, width):
 def why(service, width):
     receive(service, f'promised {width}', (SKUS[202], 'boat', 50))
     order(service, f'late-{width}', (SKUS[202], 'boat', 2), confirm=True)
-    done(service.call('PUT', f'v1/reservations/late-{width}/hold', {'until': None, 'reason': 'the address is asked for'}))
+    done(service.call('PUT', f'v1/reservations/late-{width}/hold',
+                      {'until': None, 'reason': 'the address is asked for'}))
     yield {}
     told = done(service.call('GET', f'v1/reservations/late-{width}'))
     assert told['on_hold']['reason'] == 'the address is asked for' and told['lines'][0]['waiting'], told
@@ -439,7 +445,8 @@ def together(service, width):
     matches The webhook carrier-{width} fails
 ''')
 def webhook(service, width):
-    done(service.call('POST', 'v1/webhooks', {'webhook_id': f'carrier-{width}', 'url': 'http://127.0.0.1:9/', 'types': ['movement.receipt']}))
+    hook = {'webhook_id': f'carrier-{width}', 'url': 'http://127.0.0.1:9/', 'types': ['movement.receipt']}
+    done(service.call('POST', 'v1/webhooks', hook))
     receive(service, f'for the carrier, {width}', (SKUS[209], 'berlin', 1))
     began = time.monotonic()
     while not done(service.call('GET', f'v1/webhooks/carrier-{width}'))['failures']:
@@ -501,8 +508,8 @@ def tasks(page, of, width, wanted):
 
 @check()
 def five_tasks_of_a_day(page, service):
-    some = ('receive a delivery of 12 lines', "find a customer's order, and ship half of it", 'write off broken units', 'take back two of three',
-            'add a barcode to a sku')
+    some = ('receive a delivery of 12 lines', "find a customer's order, and ship half of it", 'write off broken units',
+            'take back two of three', 'add a barcode to a sku')
     tasks(page, service, DESK, [t for t in TASKS if t[0] in some])
 
 

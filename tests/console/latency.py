@@ -30,8 +30,8 @@ def is_busy(root):
 
 
 class Rounds:
-    """A proxy with endless latency: it keeps all requests until the browser has nothing to do but wait, and then answers
-    all of them at once. So a round is what one round trip takes, however slow this machine is."""
+    """A proxy with endless latency: it keeps all requests until the browser has nothing to do but wait, and then
+    answers all of them at once. So a round is what one round trip takes, however slow this machine is."""
 
     def __init__(self, service, browser):
         self.rounds, self.waiting, self.changed, self.over = [], [], threading.Lock(), False
@@ -43,7 +43,8 @@ class Rounds:
             def do_GET(self):
                 proxy.hold(self.path)
                 up = http.client.HTTPConnection(service.at)
-                up.request('GET', self.path, headers={name: value for name, value in self.headers.items() if name != 'Host'})
+                headers = {name: value for name, value in self.headers.items() if name != 'Host'}
+                up.request('GET', self.path, headers=headers)
                 answer = up.getresponse()
                 body = answer.read()
                 self.send_response(answer.status)
@@ -105,9 +106,10 @@ def counted(page, service, place, ready):
 
 @check()
 def the_first_page_takes_three_round_trips(page, service):
-    """On a machine that is held up a browser may ask too late, and one round be counted as two: then it is counted again."""
+    """On a busy machine a browser may ask too late, and one round be counted as two: then it is counted again."""
     for place, ready, most in (('now', '/Nothing is wrong|Look there/.test(t) && /Available/.test(t)', 3),
-                               ('orders', '/\\border\\b.*\\bstate\\b|There is no order/.test(t)', 5), ('sheet/receipt', '/Scan or type/.test(t)', 4)):
+                               ('orders', '/\\border\\b.*\\bstate\\b|There is no order/.test(t)', 5),
+                               ('sheet/receipt', '/Scan or type/.test(t)', 4)):
         for _ in range(4):
             rounds = counted(page, service, place, ready)
             if len(rounds) <= most:
@@ -120,7 +122,8 @@ def the_first_page_takes_three_round_trips(page, service):
 def each_page_names_the_modules_that_it_needs(page, service):
     """A module that is not named costs a round trip; a name too many costs a connection."""
     folder = pathlib.Path(__file__).resolve().parents[2] / 'console'
-    imports = {file.stem: set(re.findall(r"^(?:import|export|\}) .*from '\./(\w+)\.js'", file.read_text(), re.M)) for file in folder.glob('*.js')}
+    imports = {file.stem: set(re.findall(r"^(?:import|export|\}) .*from '\./(\w+)\.js'", file.read_text(), re.M))
+               for file in folder.glob('*.js')}
 
     def needed(name, known):
         for one in imports[name] - known:
@@ -134,7 +137,8 @@ def each_page_names_the_modules_that_it_needs(page, service):
     words = dict(re.findall(r"(LIST|ORDER) = (.*?),?$", text, re.M))
 
     def said(terms):
-        return set().union(*[said(words[t]) if t in words else set(t.strip("'").split()) for t in terms.split(' + ')]) if terms else set()
+        parts = terms.split(' + ') if terms else []
+        return set().union(*[said(words[t]) if t in words else set(t.strip("'").split()) for t in parts])
     rows = re.findall(r"module: './(\w+)\.js'(?:, needs: ([^}]*))?", text)
     assert len(rows) == 9, rows
     for name, terms in rows:

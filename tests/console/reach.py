@@ -3,6 +3,7 @@ import pathlib
 import subprocess
 
 from goods import order, receive
+from shop import opened
 from stage import PATIENCE_S, check
 
 BUTTON = """[...(document.querySelector('dialog[open]') ?? document).querySelectorAll('button, a')].find(e =>
@@ -13,7 +14,8 @@ PAGES = [
     ('now', 'Ready to ship', ()),
     ('stock', 'reach-hall', ('New sku',)),
     ('stock?location=reach-hall', 'Figures are of reach-hall', ()),
-    ('sku/REACH', 'movement', ('Receive', 'Count', 'Transfer', 'Adjust', 'Arrival', 'Name and barcodes', 'Limit', 'Threshold', 'Stop the sale')),
+    ('sku/REACH', 'movement', ('Receive', 'Count', 'Transfer', 'Adjust', 'Arrival', 'Name and barcodes', 'Limit',
+                               'Threshold', 'Stop the sale')),
     ('sku/REACH-NONE', 'There is no such sku', ()),
     ('locations', 'reach-hall', ('New location',)),
     ('location/reach-hall', 'What lies there', ('Change', 'Stop the sale here')),
@@ -44,17 +46,14 @@ def made(service):
     for name in ('failed', 'out'):
         order(service, f'reach-{name}', ('REACH', 'reach-hall', 2), confirm=True)
     task = service.call('POST', 'v1/tasks', {'kind': 'settle', 'worker': 'packer', 'limit': 1000})[1]['task_id']
-    service.call('POST', f'v1/tasks/{task}/fail', {'orders': [{'order_id': 'reach-failed', 'error': 'no carrier', 'retry': False}]})
+    service.call('POST', f'v1/tasks/{task}/fail',
+                 {'orders': [{'order_id': 'reach-failed', 'error': 'no carrier', 'retry': False}]})
     service.call('POST', f'v1/tasks/{task}/return')
     service.call('POST', 'v1/reservations/reach-out/settle', {})
     order(service, 'reach-late', ('REACH', 'reach-boat', 2), confirm=True)
     service.call('PUT', 'v1/reservations/reach-late/hold', {'until': None, 'reason': 'address'})
-    service.call('POST', 'v1/webhooks', {'webhook_id': 'reach-hook', 'url': 'http://127.0.0.1:9/', 'types': ['movement.receipt']})
-
-
-def gone(service):
-    service.call('DELETE', 'v1/webhooks/reach-hook')
-    service.call('POST', 'v1/releases', {'order_ids': ['reach-held', 'reach-late', 'reach-failed']})
+    service.call('POST', 'v1/webhooks',
+                 {'webhook_id': 'reach-hook', 'url': 'http://127.0.0.1:9/', 'types': ['movement.receipt']})
 
 
 def keys(page, *all_):
@@ -70,19 +69,21 @@ def axe_text():
     if not (room / 'package/axe.min.js').exists():
         room.mkdir(parents=True, exist_ok=True)
         try:
-            subprocess.run('npm pack --silent axe-core@4.14.1 && tar xzf axe-core-4.14.1.tgz', shell=True, check=True, cwd=room, capture_output=True, timeout=6 * PATIENCE_S)
+            subprocess.run('npm pack --silent axe-core@4.14.1 && tar xzf axe-core-4.14.1.tgz', shell=True, check=True,
+                           cwd=room, capture_output=True, timeout=6 * PATIENCE_S)
         except (subprocess.SubprocessError, OSError):
             return None
     return (room / 'package/axe.min.js').read_text()
 
 
 FOUND = """const [rules, done] = arguments
-    axe.run(document, rules ? {runOnly: {type: 'rule', values: rules}} : {}).then(r => done(r.violations.map(v => `${v.impact} ${v.id}: ${v.nodes.length} x ${v.nodes[0].html.slice(0, 200)} ${v.nodes[0].failureSummary}`)))"""
+    axe.run(document, rules ? {runOnly: {type: 'rule', values: rules}} : {}).then(r => done(r.violations.map(v =>
+        `${v.impact} ${v.id}: ${v.nodes.length} x ${v.nodes[0].html.slice(0, 200)} ${v.nodes[0].failureSummary}`)))"""
 
 
-def judged(page, what, found):
+def judged(page, what, found, themes=2):
     """Both themes, which differ in colours alone; what is found is gathered, by finding."""
-    for dark, rules in ((False, None), (True, ['color-contrast', 'link-in-text-block'])):
+    for dark, rules in ((False, None), (True, ['color-contrast', 'link-in-text-block']))[:themes]:
         page.dark(dark)
         for text in page.driver.execute_async_script(FOUND, rules):
             found.setdefault(text, []).append(f'{what}{", dark" if dark else ""}')
@@ -91,12 +92,19 @@ def judged(page, what, found):
 
 @check(long=True)
 def axe_core_finds_nothing(page, service):
-    """At no severity, in both themes: every page, every dialog, the glossary, the hits of the search, a refusal, a phone."""
-    axe, found = axe_text(), {}
+    axe = axe_text()
     if not axe:
         print('console: not run: axe-core: npm is not installed, or its registry does not answer')
         return
-    made(service)
+    with opened(service, made) as own:
+        found = axe_found(page, own, axe)
+    assert not found, '\n'.join(f'{text} [{len(where)}: {", ".join(where[:6])}]' for text, where in found.items())
+
+
+def axe_found(page, service, axe):
+    """What it finds at any severity, in both themes: on every page, every dialog, the glossary, the hits of the search
+    and a refusal; on a phone, on every page."""
+    found = {}
     for place, ready, dialogs in PAGES:
         page.width(1280)
         page.open(service, place)
@@ -111,7 +119,7 @@ def axe_core_finds_nothing(page, service):
             keys(page, '\ue00c')
             page.until("!document.querySelector('dialog')")
         page.width(390)
-        judged(page, f'{place}, phone', found)
+        judged(page, f'{place}, phone', found, themes=1)
     page.width(1280)
     keys(page, '?')
     page.until("document.querySelector('dialog[open]')")
@@ -125,27 +133,31 @@ def axe_core_finds_nothing(page, service):
     page.press('Take out 9 units')
     page.says('There are not enough units.')
     judged(page, 'a refusal', found)
-    gone(service)
-    assert not found, '\n'.join(f'{text} [{len(where)}: {", ".join(where[:6])}]' for text, where in found.items())
+    return found
 
 
 # ---- the key Tab alone
 
 WATCH = """window.reached = []
-    document.addEventListener('focusin', e => requestAnimationFrame(() => { const el = e.target, s = getComputedStyle(el), r = el.getBoundingClientRect()
-        const at = document.elementFromPoint(Math.min(r.left + r.width / 2, innerWidth - 2), Math.min(Math.max(r.top + Math.min(r.height / 2, 20), 1), innerHeight - 2))
-        reached.push({el, seen: el !== document.activeElement || (parseFloat(s.outlineWidth) > 0 && s.outlineStyle !== 'none'),
-            there: el !== document.activeElement || !at || el.contains(at) || at.contains(el) || el.closest('label')?.contains(at)}) }))"""
-MISSED = """const room = document.querySelector('dialog[open]') ?? document
-    const all = [...room.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')].filter(e => !e.disabled && e.checkVisibility() &&
-        e.tabIndex >= 0 && e.type !== 'file')
-    const name = e => e.tagName + ' ' + (e.innerText || e.ariaLabel || e.id).slice(0, 60), been = new Set(reached.map(r => r.el))
-    return {missed: all.filter(e => !been.has(e)).map(name), unseen: reached.filter(r => !r.seen).map(r => name(r.el)),
-            covered: reached.filter(r => !r.there).map(r => name(r.el)), outside: reached.filter(r => room !== document && !room.contains(r.el)).map(r => name(r.el))}"""
+    document.addEventListener('focusin', event => requestAnimationFrame(() => {
+        const el = event.target, style = getComputedStyle(el), r = el.getBoundingClientRect()
+        const gone = el !== document.activeElement      // the next key was faster than the frame
+        const at = document.elementFromPoint(Math.min(r.left + r.width / 2, innerWidth - 2),
+            Math.min(Math.max(r.top + Math.min(r.height / 2, 20), 1), innerHeight - 2))
+        reached.push({el, seen: gone || (parseFloat(style.outlineWidth) > 0 && style.outlineStyle !== 'none'),
+            there: gone || !at || el.contains(at) || at.contains(el) || el.closest('label')?.contains(at)}) }))"""
+MISSED = """const dialog = document.querySelector('dialog[open]'), room = dialog ?? document
+    const can = 'a[href], button, input, select, textarea, summary, [tabindex="0"]'
+    const all = [...room.querySelectorAll(can)].filter(e =>
+        !e.disabled && e.checkVisibility() && e.tabIndex >= 0 && e.type !== 'file')
+    const name = e => e.tagName + ' ' + (e.innerText || e.ariaLabel || e.id).slice(0, 60)
+    const been = new Set(reached.map(r => r.el)), some = which => reached.filter(which).map(r => name(r.el))
+    return {missed: all.filter(e => !been.has(e)).map(name), unseen: some(r => !r.seen), covered: some(r => !r.there),
+            outside: some(r => dialog && !dialog.contains(r.el))}"""
 
 
 def walked(page, what, most=400):
-    """Tabs through all that can have the focus, until it begins anew."""
+    """Tabs through all that can have the focus -> what is wrong with it."""
     from selenium.webdriver.common.action_chains import ActionChains
     page.js(WATCH)
     for _ in range(most // 20):
@@ -156,7 +168,7 @@ def walked(page, what, most=400):
         told = page.js(MISSED)
         if not told['missed']:
             break
-    assert not any(told.values()), (what, told)
+    return [f'{what}: {told}'] if any(told.values()) else []
 
 
 def by_key(page, name):
@@ -169,24 +181,25 @@ def by_key(page, name):
 
 @check(long=True)
 def all_by_the_key_tab(page, service):
-    made(service)
-    wrong = []
-    page.width(1280)
-    for place, ready, dialogs in PAGES:
-        page.open(service, place)
-        page.says(ready)
-        page.until("document.getElementById('search')")
-        page.js("Object.defineProperty(document, 'hidden', {value: true, configurable: true})")    # no poll changes the page meanwhile
-        page.js("scrollTo(0, 0); document.querySelector('.skip').focus()")
-        try:
-            walked(page, place)
-            for name in dialogs:
-                by_key(page, name)
-                walked(page, f'{place}, {name}', 60)
-                keys(page, '\ue00c')
-                page.until("!document.querySelector('dialog')")
-                assert page.js(f'return document.activeElement === ({BUTTON})', name), (place, name, 'the focus is at', page.js('return ' + WHERE))
-        except AssertionError as error:
-            wrong.append(str(error)[:1200])
-    gone(service)
+    with opened(service, made) as own:
+        wrong = [text for one in PAGES for text in tabbed(page, own, *one)]
     assert not wrong, '\n'.join(wrong)
+
+
+def tabbed(page, service, place, ready, dialogs):
+    """What the key Tab does not do on a page and in its dialogs."""
+    page.width(1280)
+    page.open(service, place)
+    page.says(ready)
+    page.until("document.getElementById('search')")
+    page.js("Object.defineProperty(document, 'hidden', {value: true, configurable: true})")     # no poll meanwhile
+    page.js("scrollTo(0, 0); document.querySelector('.skip').focus()")
+    wrong = walked(page, place)
+    for name in dialogs:
+        by_key(page, name)
+        wrong += walked(page, f'{place}, {name}', 60)
+        keys(page, '\ue00c')
+        page.until("!document.querySelector('dialog')")
+        if not page.js(f'return document.activeElement === ({BUTTON})', name):
+            wrong.append(f'{place}, {name}: the focus goes to {page.js("return " + WHERE)}')
+    return wrong

@@ -10,8 +10,8 @@ COLOURS = ('sage', 'rust', 'navy', 'chalk', 'plum', 'ochre', 'slate', 'moss', 's
 GOODS = ('mug', 'bowl', 'plate', 'jug', 'vase', 'apron', 'towel', 'board', 'candle', 'basket')
 SIZES = ('small', 'medium', 'large')
 SKUS = [f'{goods}-{colour}-{size}'.upper() for goods in GOODS for colour in COLOURS for size in SIZES]
-PLACES = (('berlin', 'stock'), ('hamburg', 'stock'), ('leipzig', 'stock'), ('shelf-desk', 'stock'), ('shelf-phone', 'stock'),
-          ('returns', 'aside'), ('damaged', 'aside'), ('boat', 'incoming'))
+PLACES = (('berlin', 'stock'), ('hamburg', 'stock'), ('leipzig', 'stock'), ('shelf-desk', 'stock'),
+          ('shelf-phone', 'stock'), ('returns', 'aside'), ('damaged', 'aside'), ('boat', 'incoming'))
 
 
 def done(answer):
@@ -28,7 +28,8 @@ def receive(service, movement, *all_):
 
 
 def order(service, id_, *all_, **more):
-    return done(service.call('POST', 'v1/reservations', {'order_id': id_, 'ttl_s': 86400, 'lines': lines(*all_), **more}))
+    return done(service.call('POST', 'v1/reservations',
+                             {'order_id': id_, 'ttl_s': 86400, 'lines': lines(*all_), **more}))
 
 
 def fail(service, id_, error):
@@ -39,14 +40,18 @@ def fail(service, id_, error):
 
 
 def fill(service):
-    """A quarter of the orders is held, the others are confirmed; then some are shipped, some released, one has failed."""
+    """A quarter of the orders is held, the others are confirmed; then some are shipped, some released, one fails."""
     for place, kind in PLACES:
         done(service.call('PUT', f'v1/locations/{place}', {'kind': kind}))
-    receive(service, 'opening', *[(sku, place, 20 + n % 30) for n, sku in enumerate(SKUS) for place in ('berlin', 'hamburg', 'leipzig')])
+    receive(service, 'opening', *[(sku, place, 20 + n % 30) for n, sku in enumerate(SKUS)
+                                  for place in ('berlin', 'hamburg', 'leipzig')])
     for n, sku in enumerate(SKUS[:60]):
-        done(service.call('PUT', f'v1/skus/{sku}', {'name': sku.replace('-', ' ').lower(), 'barcodes': [f'40063813{n:05}']}))
-    made = [{'order_id': f'web-{10000 + n}', 'ttl_s': 86400, 'confirm': n % 4 > 0, 'customer': f'{COLOURS[n % 10]}.{n % 90}@shop.example',
-             'lines': lines((SKUS[n * 7 % 300], PLACES[n % 3][0], 1 + n % 3), (SKUS[n * 11 % 300 - 1], PLACES[n % 3][0], 1))} for n in range(450)]
+        done(service.call('PUT', f'v1/skus/{sku}',
+                          {'name': sku.replace('-', ' ').lower(), 'barcodes': [f'40063813{n:05}']}))
+    made = [{'order_id': f'web-{10000 + n}', 'ttl_s': 86400, 'confirm': n % 4 > 0,
+             'customer': f'{COLOURS[n % 10]}.{n % 90}@shop.example',
+             'lines': lines((SKUS[n * 7 % 300], PLACES[n % 3][0], 1 + n % 3),
+                            (SKUS[n * 11 % 300 - 1], PLACES[n % 3][0], 1))} for n in range(450)]
     answer = done(service.call('POST', 'v1/reservations/batch', {'reservations': made}))
     assert all(r['status'] == 201 for r in answer['results']), answer
     confirmed = [o['order_id'] for o in made if o['confirm']]
@@ -56,8 +61,8 @@ def fill(service):
 
 
 @contextlib.contextmanager
-def opened(of):
-    """The shop on a service of its own, by the program of this one."""
+def opened(of, fill=fill):
+    """A shop on a service of its own, by the program of this one."""
     with tempfile.TemporaryDirectory(prefix='day-', dir=pathlib.Path(of.command[3]).parent) as folder:
         service = Service(of.command[0], folder, '--webhooks-allow', '127.0.0.0/8')
         try:
