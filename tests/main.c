@@ -178,6 +178,10 @@ static int supervise(char **argv)
 
 	setenv("TMPDIR", roomy(SHARED_MEMORY, SHARED_MEMORY_BYTES) ? SHARED_MEMORY : "/tmp", 0);
 	snprintf(dir, sizeof(dir), "%s/holdfast-test.XXXXXX", getenv("TMPDIR"));
+	if (strlen(dir) + strlen("/XXXXXX") >= SCRATCH_FOLDER_BYTES) {
+		say("TMPDIR is too long for the sockets of databases: %s", dir);
+		return EXIT_UNAVAILABLE;
+	}
 	if (!mkdtemp(dir)) {
 		say("cannot make a folder %s", dir);
 		return EXIT_UNAVAILABLE;
@@ -251,9 +255,9 @@ int main(int argc, char **argv)
 	int                        status = EXIT_DONE;
 
 	/* Criterion takes the shorter one of this and a test's own. */
-	criterion_options.timeout = timeout_s                                                       ? atoi(timeout_s)
+	criterion_options.timeout = timeout_s                                               ? atoi(timeout_s)
 	                            : getenv("TEST_DRILL_ROUNDS") || getenv("TEST_BACKLOG") ? LARGE_TIMEOUT_S
-	                                                                                            : TEST_TIMEOUT_S;
+	                                                                                    : TEST_TIMEOUT_S;
 	if (criterion_handle_args(argc, argv, true)) {
 		if (!getenv(SCRATCH_SOCKET))
 			status = supervise(argv);

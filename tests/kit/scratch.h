@@ -30,7 +30,7 @@ struct scratch {
 
 void scratch_open(struct scratch *s);
 void scratch_open_named(struct scratch *s, const char *name); /* a database that is there */
-void scratch_close(struct scratch *s); /* drops it */
+void scratch_close(struct scratch *s);                        /* drops it */
 /* What scratch_close does, in two steps: the test's account and link go, and the database does. */
 void scratch_leave(struct scratch *s);
 void scratch_drop(struct scratch *s);
@@ -40,7 +40,9 @@ void scratch_waits(struct scratch *s);
 /* A connection to no test's database. The caller frees it. */
 struct db  *scratch_server(void);
 const char *scratch_dir(void);
-/* Makes a folder of the test's own in scratch_dir, readable by every user; it is removed with the run. */
+/* Makes a folder of the test's own in scratch_dir, readable by every user; it is removed with the run. Its path has at
+ * most SCRATCH_FOLDER_BYTES, the zero included, so that a socket's path has room in it: main.c sees to that. */
+enum { SCRATCH_FOLDER_BYTES = 64 };
 void scratch_folder(char *to, size_t size);
 /* One more connection to the database, not through the link. The caller frees it. */
 struct db *scratch_connection(const struct scratch *s);

@@ -31,7 +31,7 @@ enum { START_MS = 3 * PATIENCE_MS, PAUSE_US = 20000, WORDS_MAX = 80, CONNECTIONS
 static void first_make(const char *made)
 {
 	struct embedded *embedded;
-	char             dir[64], data[80], lock[300], copy[1400], why[1024];
+	char             dir[SCRATCH_FOLDER_BYTES], data[80], lock[300], copy[1400], why[1024];
 	int              fd;
 
 	snprintf(lock, sizeof(lock), "%s.lock", made);

@@ -5,14 +5,15 @@
 
 #include "engine/base/text.h"
 #include "engine/db/db.h"
+#include "tests/kit/scratch.h"
 
 #include <sys/types.h>
 
 struct server {
-	char  dir[64];     /* readable by every user */
-	char  socket[100]; /* user root, no password */
-	pid_t pid;         /* 0: it does not run */
-	char  disk[120];   /* server_disk; empty: there is none */
+	char  dir[SCRATCH_FOLDER_BYTES]; /* readable by every user */
+	char  socket[100];               /* user root, no password */
+	pid_t pid;                       /* 0: it does not run */
+	char  disk[120];                 /* server_disk; empty: there is none */
 };
 
 /* Makes a new folder `to`, as embedded_open does. The first call of a run makes the data; the others copy it, which

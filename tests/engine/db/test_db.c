@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char             dir[64];
+static char             dir[SCRATCH_FOLDER_BYTES + 16];
 static struct embedded *server;
 static struct db       *one, *two; /* connected */
 
