@@ -331,7 +331,7 @@ test("the shop of the README sells, sells out, is paid, packs, and writes each m
     const answer = await fetch(`http://127.0.0.1:${port}/${path}`, asked), text = await answer.text();
     return { status: answer.status, body: answer.ok ? JSON.parse(text) as Record<string, unknown> : text };
   };
-  let shop = await program("shop.js", "open", env);
+  let shop = await program("shop.mjs", "open", env);
   try {
     await call("POST", "deliveries/D1", [{ sku: "POSTER", qty: 3 }]);
     await call("POST", "deliveries/D1", [{ sku: "POSTER", qty: 3 }]);
@@ -356,7 +356,7 @@ test("the shop of the README sells, sells out, is paid, packs, and writes each m
     shop.end();
     await holdfast.reserve({ order_id: "S6", confirm: true, lines: one });
     await holdfast.settle("S6");
-    shop = await program("shop.js", "mail: S6", env);
+    shop = await program("shop.mjs", "mail: S6", env);
     assert.ok(!shop.out().includes(`mail: ${first}`), "the cursor was stored");
   } finally {
     shop.end();
