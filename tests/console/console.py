@@ -6,12 +6,14 @@ broke the page's policy, and no request left the origin. --long adds the checks 
 1 if not; where no Chromium is installed it says so and ends 0.
 """
 import argparse
+import contextlib
 import http.client
 import http.server
 import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -91,7 +93,7 @@ def a_key(page, service):
     page.press('Go on')
     page.says('This service, the last ten minutes')
     page.says('boss')
-    page.js('location.reload()')
+    page.reload()
     page.says('This service, the last ten minutes')
     assert service.key not in page.driver.current_url + page.driver.title
     page.press('Forget the key')
@@ -362,35 +364,43 @@ def movements_of_a_sku(page, service):
 
 @check(long=True)
 def skus_are_filtered(page, service):
-    lines = [{'sku': f'F{n:03}', 'qty': n or 1} for n in range(130)]
+    lines = [{'sku': f'Y{n:03}', 'qty': n or 1} for n in range(130)]     # no sku of another check begins so
     service.call('POST', 'v1/movements', {'movement_id': 'filtered', 'kind': 'receipt', 'lines': lines})
-    service.call('POST', 'v1/movements', {'movement_id': 'out', 'kind': 'adjustment', 'lines': [{'sku': 'F000', 'qty': -1}]})
-    service.call('PUT', 'v1/skus/F007/threshold', {'low': 7})
+    service.call('POST', 'v1/movements', {'movement_id': 'out', 'kind': 'adjustment', 'lines': [{'sku': 'Y000', 'qty': -1}]})
+    service.call('PUT', 'v1/skus/Y007/threshold', {'low': 7})
     page.open(service, 'stock')
-    page.fill('Code, name or barcode', 'F')
-    page.until('location.hash.endsWith("q=F")')
-    time.sleep(.5)
-    page.says('100 skus')
+
+
+    def lists(table, *skus):
+        """The page has a table of this name, and it has these skus."""
+        page.until('''(t => t && [...t.tBodies[0].rows].map(r => r.cells[0].innerText).join() === arguments[1])(
+            [...document.querySelectorAll('main table')].find(t => t.checkVisibility() && t.caption.innerText === arguments[0]))''', table, ','.join(skus))
+    every, there = 'Stock by sku, all places', 'Stock at {}, by sku'
+    page.fill('Code, name or barcode', 'Y')
+    lists(every, *[f'Y{n:03}' for n in range(100)])
     page.press('Show more')
+    lists(every, *[f'Y{n:03}' for n in range(130)])
     page.says('130 skus')
-    page.fill('Code, name or barcode', 'f00')
-    page.says('10 skus')
+    page.fill('Code, name or barcode', 'y00')
+    ten = [f'Y{n:03}' for n in range(10)]
+    lists(every, *ten)
     page.fill('Show', 'true')
+    lists(every, 'Y000', 'Y007')
     page.says('low all together: 7, low at 7')
-    page.until('document.querySelectorAll("tbody tr").length <= 2')
-    page.js('location.reload()')
-    page.says('low all together: 7, low at 7')
+    page.reload()
+    lists(every, 'Y000', 'Y007')
     page.fill('Show', '')
     page.fill('Stocked at', 'main')
-    page.says('10 skus')
-    service.call('POST', 'v1/movements', {'movement_id': 'there', 'kind': 'receipt', 'lines': [{'sku': 'F009', 'location': 'there', 'qty': 2}]})
-    page.js('location.reload()')
-    page.says('10 skus')
+    lists(there.format('main'), *ten)
+    service.call('POST', 'v1/movements', {'movement_id': 'there', 'kind': 'receipt', 'lines': [{'sku': 'Y009', 'location': 'there', 'qty': 2}]})
+    page.reload()
+    lists(there.format('main'), *ten)
     page.fill('Stocked at', 'there')
-    page.until("document.querySelector('tbody tr').innerText.split(/\\s+/).slice(0, 4).join() === 'F009,2,0,2'")
+    lists(there.format('there'), 'Y009')
+    page.until("document.querySelector('tbody tr').innerText.split(/\\s+/).slice(0, 4).join() === 'Y009,2,0,2'")
     page.fill('Stocked at', 'main')
-    page.until("document.querySelectorAll('tbody tr').length === 10")
-    page.press('F007')
+    lists(there.format('main'), *ten)
+    page.press('Y007')
     page.says('All stock')
 
 
@@ -586,7 +596,7 @@ def the_contract(page, service):
 def the_contract_is_saved_with_a_key(page, service):
     page.open(service, 'now')
     page.js('sessionStorage.setItem("holdfast-key", arguments[0])', service.key)
-    page.js('location.reload()')
+    page.reload()
     page.says('boss')
     page.js('''URL.createObjectURL = file => { window.saved = file; return '#/now' }
         URL.revokeObjectURL = () => 0''')
@@ -621,9 +631,9 @@ def what_is_wrong_is_said(page, service):
 @check(long=True)
 def an_unknown_sku_is_said_once(page, service):
     page.open(service, 'sku/NOPE')
-    page.until("[...document.querySelectorAll('main .problem')].filter(p => p.offsetParent).length === 1 && !/Who holds it|by location|Movements of|On hand/.test(document.body.innerText)")
+    page.until("[...document.querySelectorAll('main .problem')].filter(p => p.offsetParent).length === 1 && !/Orders that hold units|by location|Movements of|On hand/.test(document.body.innerText)")
     page.open(service, 'sku/MUG')
-    page.says('Who holds it')
+    page.says('Orders that hold units')
 
 
 @check(long=True)
@@ -667,7 +677,7 @@ def by_keyboard_alone(page, service):
     page.says('0KEY')
     tab_to('0KEY')
     ActionChains(page.driver).send_keys(Keys.ENTER).perform()
-    page.says('Who holds it')
+    page.says('Orders that hold units')
     assert page.js('return document.activeElement.tagName') == 'H1'
     tab_to('Count')
     ActionChains(page.driver).send_keys(Keys.ENTER).perform()
@@ -725,7 +735,7 @@ def a_role_sees_what_it_may(page, service):
         page.driver.get('about:blank')
         page.open(service, 'stock')
         page.js('sessionStorage.setItem("holdfast-key", arguments[0])', service.keys[role])
-        page.js('location.reload()')
+        page.reload()
         page.says('barcode')
         seen = ''
         for place, ready in (('stock', 'sku'), ('locations', 'kind'), ('orders', 'Find by'), ('jobs', 'of a role'), ('events', 'Goes on live')):
@@ -894,6 +904,27 @@ def a_million_orders(page, service):
     assert not slow, slow
 
 
+def children(parent):
+    found = []
+    for stat in pathlib.Path('/proc').glob('[0-9]*/stat'):
+        with contextlib.suppress(OSError):      # it has ended meanwhile
+            found += [int(stat.parent.name)] if stat.read_text().rsplit(')', 1)[1].split()[1] == str(parent) else []
+    return found
+
+
+@check()
+def a_killed_driver_leaves_nothing(page, service):
+    folder = pathlib.Path(service.command[3]).parent
+    other = Page(folder)
+    driver = other.driver.service.process.pid
+    browsers = children(driver)
+    assert browsers and list(pathlib.Path(other.room).iterdir()), 'its files lie elsewhere'
+    for pid in (driver, *browsers):
+        os.kill(pid, signal.SIGKILL)
+    other.close()
+    assert not list(folder.glob('t*')), list(folder.iterdir())
+
+
 # ---- running them
 
 def judged(name, function, dies, page, service):
@@ -912,12 +943,12 @@ def new_key(program, folder, name, role):
     return re.search(r'\S{30,}', made.stdout)[0]
 
 
-def run(args):
+def run(args, folder):
     wanted = [c for c in CHECKS if (not args.only or c[0] in args.only) and (args.long or args.only or not c[2])]
-    bad, page, folder = 0, None, tempfile.mkdtemp(prefix='console-', dir=args.folder)
+    bad, page = 0, None
     services = {}
     try:
-        page = Page()
+        page = Page(folder)
         for name, function, _, dies, keys in wanted:
             if keys not in services:
                 room = pathlib.Path(folder, 'keys' if keys else 'open')
@@ -937,7 +968,6 @@ def run(args):
             page.close()
         for service in services.values():
             service.stop()
-        subprocess.run(['rm', '-rf', folder], check=False)
     print(f'console: {len(wanted)} checks, {bad} failed')
     return 1 if bad else 0
 
@@ -955,7 +985,8 @@ def main():
         print(f'console: not run: {len(wanted)} checks: {lacking} is not installed')
         return 0
     args.holdfast = os.path.abspath(args.holdfast)
-    return in_group(lambda: run(args))
+    with tempfile.TemporaryDirectory(prefix='console-', dir=args.folder, ignore_cleanup_errors=True) as folder:
+        return in_group(lambda: run(args, folder))      # a test that kills this process leaves nothing there either
 
 
 if __name__ == '__main__':

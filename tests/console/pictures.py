@@ -27,7 +27,7 @@ def run(args):
         try:
             shop = subprocess.Popen([args.holdfast, 'demo', '--url', f'http://{service.at}'])
             time.sleep(args.seconds)
-            page = Page()
+            page = Page(folder)
             page.width(WIDTH)
             for name, place, ready in PAGES:
                 for dark in (False, True):

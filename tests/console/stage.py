@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -93,15 +94,18 @@ class Service:
 
 
 class Page:
-    """Chromium, headless. What it logs and what the policy forbids is gathered."""
+    """Chromium, headless. What it logs and what the policy forbids is gathered. Its temporary files lie in a folder of its own, below
+    `folder`: a browser whose driver is killed leaves them behind."""
 
-    def __init__(self):
+    def __init__(self, folder):
         from selenium import webdriver
+        from selenium.webdriver.chrome.service import Service as Driver
+        self.room = tempfile.mkdtemp(prefix='t', dir=folder)        # a socket lies there: the path must be short
         options = webdriver.ChromeOptions()
         for flag in ('--headless=new', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--window-size=1280,900'):
             options.add_argument(flag)
         options.set_capability('goog:loggingPrefs', {'browser': 'ALL'})
-        self.driver = webdriver.Chrome(options=options)
+        self.driver = webdriver.Chrome(options=options, service=Driver(env={**os.environ, 'TMPDIR': self.room}))
         self.command('Page.addScriptToEvaluateOnNewDocument', source='''window.violations = []
             addEventListener('securitypolicyviolation', e => violations.push(e.violatedDirective + ' ' + e.blockedURI))''')
 
@@ -117,6 +121,11 @@ class Page:
 
     def go(self, place):
         self.js('location.hash = arguments[0]', '#/' + place)
+
+    def reload(self):
+        """Loads the page again. What is asked from now on is not answered by the page as it was."""
+        self.js('window.before = true; location.reload()')
+        self.until("!window.before && document.querySelector('main h1')")
 
     def text(self):
         return self.js('return document.body.innerText')
@@ -158,7 +167,8 @@ class Page:
             const l = [...room.querySelectorAll('label')].find(l => l.innerText.trim() === arguments[0])
             return l && document.getElementById(l.htmlFor) })()'''
         field = self.until(find, label)
-        if field.tag_name == 'select':
+        if field.tag_name == 'select':      # its choices may come with an answer
+            self.until('[...arguments[0].options].some(o => o.value === arguments[1])', field, text)
             self.js('''arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input', {bubbles: true}))
                 arguments[0].dispatchEvent(new Event('change', {bubbles: true}))''', field, text)
             return
@@ -191,6 +201,11 @@ class Page:
     def close(self):
         with contextlib.suppress(Exception):
             self.driver.quit()
+        for _ in range(100):
+            shutil.rmtree(self.room, ignore_errors=True)    # a browser without its driver ends, and writes, a moment later
+            if not os.path.exists(self.room):
+                return
+            time.sleep(.1)
 
 
 def in_group(main):
