@@ -143,6 +143,7 @@ const WORDS = {
   unknown_webhook: ['There is no such webhook.', ''],
   unknown_job: ['There is no such job.', ''],
   not_found: ['There is nothing here.', ''],
+  exists: ['This code is taken; nothing was done.', 'Choose another code.'],
   order_id_reused: ['This order id belongs to an order with other content.', 'Choose another id.'],
   movement_id_reused: ['This id belongs to a movement with other content.', 'Close this, and begin again.'],
   webhook_id_reused: ['This id belongs to another webhook.', 'Choose another id.'],

@@ -28,6 +28,11 @@ export function showOnce(title, why, text) {
   })
 }
 
+/* What is done with a failure: calls of a page that was left are ended. */
+export const unlessLeft = page => e => {
+  if (!page.signal.aborted) throw e
+}
+
 /* A button for a dialog that names things as they are when it opens: read() asks for them again before does(). If they
  * cannot be read, the last known ones are named. */
 export function asking(page, text, read, does, attributes) {
@@ -38,9 +43,7 @@ export function asking(page, text, read, does, attributes) {
       if (busy) return
       busy = true
       try {
-        await read().catch(e => {
-          if (!page.signal.aborted) throw e
-        })
+        await read().catch(unlessLeft(page))
         if (!page.signal.aborted) await does()
       } finally {
         busy = false

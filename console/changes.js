@@ -1,5 +1,21 @@
 /* changes.js - dialogs of one order: what may be done with it, and when. */
-import {are, code, fullTime, h, many, now, number, said, signed, stateWord, time, toOrder, toSku, units} from './dom.js'
+import {
+  are,
+  code,
+  commas,
+  fullTime,
+  h,
+  many,
+  now,
+  number,
+  said,
+  signed,
+  stateWord,
+  time,
+  toOrder,
+  toSku,
+  units,
+} from './dom.js'
 import {call, may, newId, path} from './api.js'
 import {ask, field} from './ask.js'
 import {locations} from './known.js'
@@ -208,7 +224,11 @@ const takeOffHold = order =>
   ask({
     title: ['Take ', code(order.order_id), ' off hold'],
     say: () => ({
-      what: [h('b', null, units(unitsOf(order))), ' may be shipped once the order is confirmed.'],
+      what: [
+        h('b', null, units(unitsOf(order))),
+        ' may be shipped',
+        order.state === 'held' ? ' once the order is confirmed.' : ' again.',
+      ],
       act: 'Take off hold',
     }),
     send: () => call('DELETE', at('hold', order)),
@@ -242,7 +262,7 @@ async function change(order, page) {
           'The order has ',
           h('b', null, units(sum(lines()))),
           ' then: ',
-          differ.map(([sku, where, by], i) => [i > 0 && ', ', signed(by), ' × ', code(sku), ' at ', code(where)]),
+          commas(differ, ([sku, where, by]) => [signed(by), ' × ', code(sku), ' at ', code(where)]),
           '.',
         ],
         act: `Change to ${units(sum(lines()))}`,
@@ -362,7 +382,7 @@ async function takeBack(order, page) {
       'Taken back of ',
       code(order.order_id),
       ': ',
-      data.lines.map((l, i) => [i > 0 && ', ', number(l.qty), ' × ', toSku(l.sku)]),
+      commas(data.lines, l => [number(l.qty), ' × ', toSku(l.sku)]),
       '.',
       before(replayed),
     ],

@@ -1,5 +1,6 @@
 /* csv.js - a CSV file as `holdfast import` reads it: encodings, separators, quotes, names of columns, numbers, and the
  * words for a bad row. commands/import/ is the model; a test holds the two against each other. */
+import {LOCATION_MAX, SKU_MAX, isCode} from './known.js'
 
 /* [field, the kinds that may have it, the kinds that must] */
 const LISTS = ['receipt', 'adjustment', 'count', 'transfer'],
@@ -147,21 +148,6 @@ function records(text, separator, line) {
 
 /* ---- fields of a row; each throws the words for a bad one */
 
-const HIDDEN = new RegExp(
-  String.raw`[\0-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e` +
-    String.raw`\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff` +
-    String.raw`\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]`,
-  'u',
-)
-const SPACE = /[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/
-const bytesOf = text => new TextEncoder().encode(text).length
-
-export const SKU_MAX = 128,
-  LOCATION_MAX = 64
-export function isCode(text, max) {
-  if (!text || bytesOf(text) > max || SPACE.test(text[0]) || SPACE.test(text.at(-1))) return false
-  return !HIDDEN.test(text) && text !== '.' && text !== '..'
-}
 function code(name, text, max) {
   if (!isCode(text, max))
     throw (

@@ -18,8 +18,8 @@ export function add(to, ...children) {
   return to
 }
 
-/* Text of the database: isolated, so that marks of direction in it do not move the text beside it. */
-/* A code of usual length never breaks; a long one may, so that it fits a phone. */
+/* A code, isolated as all text of the database, so that marks of direction in it do not move the text beside it. One of
+ * usual length never breaks; a long one may, so that it fits a phone. */
 const UNBROKEN = 28
 export const code = text =>
   h('bdi', {class: String(text).length > UNBROKEN ? 'code long' : 'code', translate: 'no'}, String(text))
@@ -31,6 +31,8 @@ export function link(to, text) {
 export const toSku = sku => link('#/sku/' + encodeURIComponent(sku), code(sku))
 export const toOrder = id => link('#/order/' + encodeURIComponent(id), code(id))
 export const toPlace = place => link('#/location/' + encodeURIComponent(place), code(place))
+/* Things with commas between them. */
+export const commas = (all, show = code) => all.map((c, i) => [i > 0 && ', ', show(c)])
 
 /* ---- numbers, times, states */
 

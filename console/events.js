@@ -3,6 +3,7 @@ import {
   Table,
   button,
   code,
+  commas,
   facts,
   h,
   many,
@@ -66,16 +67,13 @@ function subject({data, type}) {
   return data.items ? many(data.items.length, 'sku') : ''
 }
 function tale({data, type, cause}) {
-  const lines = (data.lines ?? [])
-    .slice(0, 3)
-    .map((l, i) => [
-      i > 0 && ', ',
-      type.startsWith('movement') && !l.from ? signed(l.qty) : number(l.qty),
-      ' × ',
-      toSku(l.sku),
-      ' ',
-      l.from ? [code(l.from), ' → ', code(l.to)] : ['at ', code(l.location)],
-    ])
+  const lines = commas((data.lines ?? []).slice(0, 3), l => [
+    type.startsWith('movement') && !l.from ? signed(l.qty) : number(l.qty),
+    ' × ',
+    toSku(l.sku),
+    ' ',
+    l.from ? [code(l.from), ' → ', code(l.to)] : ['at ', code(l.location)],
+  ])
   return [
     data.lines
       ? [lines, data.lines.length > 3 && `, and ${many(data.lines.length - 3, 'more line')}`, data.lines_cut && ' …']
@@ -86,7 +84,7 @@ function tale({data, type, cause}) {
             data.low != null && `, low at ${number(data.low)}`,
           ]
         : data.items
-          ? data.items.slice(0, 3).map((i, n) => [n > 0 && ', ', toSku(i.sku), ` ${number(i.available)}`])
+          ? commas(data.items.slice(0, 3), i => [toSku(i.sku), ` ${number(i.available)}`])
           : '',
     data.last_error && type === 'reservation.buried' && [' · ', said(data.last_error)],
     cause != null && [' · by ', code(cause)],
@@ -154,12 +152,12 @@ function feed(page) {
       }
     }
   }, 2)
-  const anew = () => {
+  const restart = () => {
     begin()
     poll.now()
   }
-  types.input.addEventListener('change', anew)
-  from.input.addEventListener('change', anew)
+  types.input.addEventListener('change', restart)
+  from.input.addEventListener('change', restart)
   const stop = button('Stop', () => {
     stopped = !stopped
     put(stop, stopped ? 'Go on' : 'Stop')

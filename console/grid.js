@@ -11,7 +11,8 @@ export const hasCells = text => /[\t\r\n]/.test(text.trim())
 
 export class Grid {
   /* columns: [{name, head, ..attributes of its inputs}]; heads: [[name, head]] of cells that are only shown. told has
-   * changed(row, name): a cell was typed into; scanned(text); pasted(text, row, name); sent(): Ctrl and Enter. */
+   * changed(rows, name): the cell of a row was typed into, or rows were filled; scanned(text); pasted(text, row, name);
+   * sent(): Ctrl and Enter. */
   constructor(label, columns, heads, told) {
     Object.assign(this, {columns, heads, told, rows: [], typed: null})
     this.body = h('tbody')
@@ -48,7 +49,7 @@ export class Grid {
   }
   #changed(input) {
     const row = this.#rowOf(input)
-    if (row) this.told.changed(row, this.#nameOf(row, input))
+    if (row) this.told.changed([row], this.#nameOf(row, input))
   }
 
   /* A row with these texts. `line` is the caller's, and stays with the row. before: the row that it stands above. */
@@ -78,7 +79,7 @@ export class Grid {
     this.rows.splice(at, 1)
     row.tr.remove()
     if (!focus) return
-    this.told.changed(row, null)
+    this.told.changed([row], null)
     this.focus(this.rows[at] ?? this.rows.at(-1), this.columns[0].name)
   }
   focus(row, name) {
@@ -119,15 +120,16 @@ export class Grid {
       this.columns.findIndex(c => c.name === name),
       0,
     )
-    for (const texts of rows) {
-      row ??= this.add()
+    let at = this.rows.indexOf(row)
+    const filled = rows.map(texts => {
+      const to = this.rows[at++] ?? this.add()
       texts.forEach((text, i) => {
         const column = this.columns[from + i]
-        if (column) row.cells[column.name].value = text.trim()
+        if (column) to.cells[column.name].value = text.trim()
       })
-      this.told.changed(row, null)
-      row = this.rows[this.rows.indexOf(row) + 1]
-    }
+      return to
+    })
+    this.told.changed(filled, null)
   }
 
   #key(event) {

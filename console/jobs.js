@@ -1,5 +1,5 @@
 /* jobs.js - jobs, tasks, and failed orders by their error. */
-import {Table, are, button, code, h, many, now, number, put, said, span, state, time, units} from './dom.js'
+import {Table, are, button, code, commas, h, many, now, number, put, said, span, state, time, units} from './dom.js'
 import {call, may, query} from './api.js'
 import {announce, ask, asking, field, unread} from './ask.js'
 import {List} from './list.js'
@@ -66,7 +66,7 @@ const jobColumns = change => [
   {head: 'under way', number: true, cell: j => number(j.open)},
   {
     head: 'workers',
-    cell: j => j.workers.map((w, i) => [i > 0 && ', ', code(w.worker), w.tasks > 1 && ` (${many(w.tasks, 'task')})`]),
+    cell: j => commas(j.workers, w => [code(w.worker), w.tasks > 1 && ` (${many(w.tasks, 'task')})`]),
   },
   {
     head: '',
@@ -270,10 +270,8 @@ function buried(page) {
       return group ? kickAll(group, again) : none(named(error))
     })
   const every = () => ({all: true, orders: known.counted})
-  const table = new Table(
-    'Failed orders by their last error',
-    buriedColumns(page, kick, again),
-    g => JSON.stringify(g.error),
+  const table = new Table('Failed orders by their last error', buriedColumns(page, kick, again), g =>
+    JSON.stringify(g.error),
   )
   table.element.hidden = true
   const read = async () => {

@@ -3,7 +3,8 @@ import {call, get, query} from './api.js'
 
 const PLACES_MAX = 1000,
   YOUNG_MS = 5000,
-  ASKED_AT_ONCE = 500
+  ASKED_AT_ONCE = 500,
+  FOUND_AT_ONCE = 5
 let known = null /* {at, items} */
 
 /* All locations, by code, 1,000 at most; null if they cannot be read. A young answer serves again: a search asks for
@@ -30,11 +31,45 @@ export function homeOf(all, kind = 'stock') {
   return of_kind.some(p => p.location === 'main') || all?.length === 0 ? 'main' : ''
 }
 
+/* Whether a text can be a code, as commands/import/ and the service judge it. */
+const HIDDEN = new RegExp(
+  String.raw`[\0-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e` +
+    String.raw`\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff` +
+    String.raw`\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]`,
+  'u',
+)
+const SPACE = /[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/
+const bytesOf = text => new TextEncoder().encode(text).length
+
+export const SKU_MAX = 128,
+  LOCATION_MAX = 64
+export function isCode(text, max) {
+  if (!text || bytesOf(text) > max || SPACE.test(text[0]) || SPACE.test(text.at(-1))) return false
+  return !HIDDEN.test(text) && text !== '.' && text !== '..'
+}
+
+/* make(at, body): a PUT that makes a thing, and refuses a code that is there. Where the PUT itself is sent again, it is
+ * the same one. */
+export function maker() {
+  let asked = null
+  return async (at, body) => {
+    if (asked !== at) {
+      const there = await get(at)
+      if (there.ok) return {ok: false, status: null, data: {}, code: 'exists'}
+      if (there.status !== 404) return there
+      asked = at
+    }
+    return call('PUT', at, body)
+  }
+}
+
+/* The filter of a list of skus by what people type; a search takes two characters at least. */
+export const skusLike = text => ([...text].length > 1 ? {q: text} : {prefix: text})
+
 /* The sku of this code or barcode, as the list of skus has it; null: there is none; undefined: it cannot be told. A
  * code that differs in case alone is another one: {like}. Of a barcode of several skus: {several}. */
 export async function findSku(text, signal) {
-  const by = [...text].length > 1 ? {q: text} : {prefix: text}
-  const result = await get('skus' + query({...by, limit: 20}), {signal})
+  const result = await get('skus' + query({...skusLike(text), limit: 20}), {signal})
   if (!result.ok) return undefined
   const {items} = result.data,
     of_code = items.find(s => s.sku === text),
@@ -70,7 +105,11 @@ export class Skus {
         else this.keep(text, s)
         return s.code
       })
-      for (const text of result.ok ? unknown : []) await this.#find(text, signal)
+      const next = (result.ok ? unknown : []).values(),
+        work = async () => {
+          for (const text of next) await this.#find(text, signal)
+        }
+      await Promise.all(Array.from({length: FOUND_AT_ONCE}, work))
     }
   }
   async #find(text, signal) {

@@ -16,7 +16,7 @@ const PAGES = [
   {name: 'now', title: 'Now', module: './now.js', ahead: AHEAD},
   {name: 'stock', title: 'Stock', module: './stock.js', needs: LIST + 'settings'},
   {name: 'sku', of: 'stock', title: 'Stock', module: './sku.js', needs: LIST + 'movements moving plots settings uplot'},
-  {name: 'sheet', of: 'stock', title: 'Sheet', module: './sheet.js', needs: 'ask csv grid known'},
+  {name: 'sheet', of: 'stock', title: 'Sheet', module: './sheet.js', needs: 'ask csv grid known moving'},
   {name: 'locations', also: ['location'], title: 'Locations', module: './places.js', needs: LIST + 'settings stock'},
   {name: 'orders', title: 'Orders', module: './orders.js', needs: ORDER},
   {name: 'order', of: 'orders', title: 'Orders', module: './order.js', needs: ORDER + 'orders'},
@@ -107,9 +107,10 @@ function fetched({module, needs = ''}) {
   return import(module)
 }
 
-async function go() {
+/* told: the status line tells what has just been done here, and stays. */
+async function go(told = false) {
   leave.abort()
-  quiet()
+  if (!told) quiet()
   leave = new AbortController()
   const {signal} = leave,
     {name, params, query} = where(),
@@ -142,7 +143,7 @@ async function go() {
       /* Asks at once, and then every every_s seconds while the page is visible. ask(signal) -> a result of call(). */
       poll: (ask, every_s) => new Poll(ask, every_s * 1000, signal),
       get: (at, options) => get(at, {signal, ...options}),
-      again: () => go(),
+      again: () => go(true),
     })
   } catch (e) {
     if (signal.aborted) return

@@ -1,5 +1,5 @@
 /* moving.js - movements of one sku: each asks once, in a dialog, and is one call with an id of its own. */
-import {are, code, h, many, number, signed, toOrder, units} from './dom.js'
+import {are, code, commas, h, many, number, signed, toOrder, units} from './dom.js'
 import {call, newId} from './api.js'
 import {ask, field} from './ask.js'
 import {forgetLocations, homeOf, isNewPlace, locations} from './known.js'
@@ -81,7 +81,7 @@ export async function receive(of, sku) {
 }
 
 export async function count(of, sku, stock) {
-  const taken = await losses(of)
+  const taken = losses(await locations(of.signal))
   const all = stock.locations.filter(p => p.kind !== 'incoming')
   const where = field('Location', {options: all.map(p => [p.location, p.location]), value: all[0]?.location}),
     counted = field('Counted', UNITS)
@@ -116,12 +116,14 @@ export async function count(of, sku, stock) {
             : `${units(Math.abs(off))} ${off < 0 ? 'fewer' : 'more'} than the ${number(place.on_hand)} that ` +
               are(place.on_hand, 'was known', 'were known'),
           '.',
-          taken.says(place),
+          taken.says(place.kind),
         ],
         act: `Set on hand to ${units(counted.int)}`,
       }
     },
-    lines: () => [{sku, location: where.value, counted: counted.int, expected: at().on_hand, ...taken.member(at())}],
+    lines: () => [
+      {sku, location: where.value, counted: counted.int, expected: at().on_hand, ...taken.member(at().kind)},
+    ],
     done: data => [
       'Counted ',
       code(sku),
@@ -133,29 +135,28 @@ export async function count(of, sku, stock) {
   })
 }
 
-/* The field that chooses what happens to orders if their units are missing. Without an incoming location there is no
- * choice. */
-async function losses(of) {
-  const coming = ((await locations(of.signal)) ?? []).filter(p => p.kind === 'incoming')
+/* The field that chooses what happens to orders if their units are missing. `known`: all locations; without an incoming
+ * one there is no choice. kind: of the location that loses units. */
+export function losses(known, value = '') {
+  const coming = (known ?? []).filter(p => p.kind === 'incoming')
   const choice = field('If orders have such units', {
     options: [['', 'refuse it'], ...coming.map(p => [p.location, `let them wait at ${p.location}`])],
+    value,
   })
+  const chosen = kind => coming.length > 0 && choice.value && kind === 'stock'
   return {
+    choice,
     inputs: coming.length ? [choice] : [],
-    member: place => (choice.value && place.kind === 'stock' ? {short: 'backorder', to: choice.value} : {}),
-    says: place =>
-      choice.value && place.kind === 'stock' ? [' Orders that lose units wait at ', code(choice.value), '.'] : '',
+    member: kind => (chosen(kind) ? {short: 'backorder', to: choice.value} : {}),
+    says: (kind = 'stock') => (chosen(kind) ? [' Orders that lose units wait at ', code(choice.value), '.'] : ''),
   }
 }
-const lost = ({backordered: of = []}) =>
-  of.length
-    ? [
-        ` ${many(of.length, 'order')} wait${of.length === 1 ? 's' : ''} for others: `,
-        of.slice(0, 5).map((b, i) => [i > 0 && ', ', toOrder(b.order_id)]),
-        of.length > 5 ? ' …' : '',
-        '.',
-      ]
-    : ''
+export const lost = ({backordered: of = []}) =>
+  of.length > 0 && [
+    ` ${many(of.length, 'order')} ${are(of.length, 'waits', 'wait')} for others: `,
+    commas(of.slice(0, 5), b => toOrder(b.order_id)),
+    of.length > 5 ? ' …' : '.',
+  ]
 /* Finds the line of a location: a movement that took units from orders also has a line for the location at which they
  * wait. */
 const lineAt = (data, where) => data.lines.find(l => l.location === where)
@@ -260,7 +261,7 @@ export async function arrive(of, sku, stock) {
 }
 
 export async function adjust(of, sku, stock) {
-  const taken = await losses(of)
+  const taken = losses(await locations(of.signal))
   const at = () => stock.locations.find(p => p.location === where.value)
   const where = field('Location', {options: stock.locations.map(p => [p.location, p.location])}),
     change = field('Change', {...UNITS, inputmode: 'text', hint: 'With its sign: -6 takes six out, +6 brings six in.'})
@@ -281,11 +282,11 @@ export async function adjust(of, sku, stock) {
               change.int < 0 ? ' out at ' : ' at ',
               code(where.value),
               '.',
-              change.int < 0 && taken.says(at()),
+              change.int < 0 && taken.says(at().kind),
             ],
             act: `${change.int < 0 ? 'Take out' : 'Add'} ${units(Math.abs(change.int))}`,
           },
-    lines: () => [{sku, location: where.value, qty: change.int, ...(change.int < 0 && taken.member(at()))}],
+    lines: () => [{sku, location: where.value, qty: change.int, ...(change.int < 0 && taken.member(at().kind))}],
     done: data => ['Adjusted ', code(sku), ' by ', signed(lineAt(data, where.value).qty), '.', lost(data)],
   })
 }

@@ -3,6 +3,7 @@ import {
   Table,
   ago,
   code,
+  commas,
   facts,
   h,
   number,
@@ -64,7 +65,6 @@ const ofTask = t => [
   state(t.state),
   t.state === 'open' && [', lease until ', time(t.lease_until)],
 ]
-const toOrders = ids => ids.map((id, i) => [i > 0 && ', ', toOrder(id)])
 
 /* Of an order that waits: for how many units, since when, and when the last of them is expected. */
 function waiting(o) {
@@ -97,8 +97,8 @@ function orderFacts(o) {
     ['Replaces', o.replaces && toOrder(o.replaces)],
     ['Replaced by', o.replaced_by && toOrder(o.replaced_by)],
     ['Split from', o.split_from && toOrder(o.split_from)],
-    ['Split into', o.split_into && toOrders(o.split_into)],
-    ['Came back', o.returned && o.returned.map((r, i) => [i > 0 && ', ', number(r.qty), ' × ', toSku(r.sku)])],
+    ['Split into', o.split_into && commas(o.split_into, toOrder)],
+    ['Came back', o.returned && commas(o.returned, r => [number(r.qty), ' × ', toSku(r.sku)])],
   ])
 }
 
@@ -145,7 +145,7 @@ function details(e) {
   return [
     kind === 'changed' &&
       !data.lines_cut &&
-      differences(data).map(([sku, where, n], i) => [i > 0 && ', ', signed(n), ' × ', toSku(sku), ' at ', code(where)]),
+      commas(differences(data), ([sku, where, n]) => [signed(n), ' × ', toSku(sku), ' at ', code(where)]),
     kind === 'extended' && ['until ', time(data.expires_at)],
     kind === 'buried' && data.last_error && said(data.last_error),
     kind === 'on_hold' && data.on_hold?.until && ['until ', time(data.on_hold.until)],

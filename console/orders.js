@@ -1,5 +1,5 @@
 /* orders.js - the list of orders, and a new one. */
-import {Table, add, button, code, h, many, number, said, state, stateWord, time, toOrder, units} from './dom.js'
+import {Table, add, button, code, commas, h, many, number, said, state, stateWord, time, toOrder, units} from './dom.js'
 import {call, may, newId, query} from './api.js'
 import {ask, field} from './ask.js'
 import {findSku, homeOf, locations} from './known.js'
@@ -10,7 +10,7 @@ const STATES = ['held', 'confirmed', 'buried', 'settled', 'released', 'expired']
 
 export const unitsOf = order => order.lines.reduce((n, l) => n + l.qty, 0)
 export const linesInWords = lines => [
-  lines.slice(0, 3).map((l, i) => [i > 0 && ', ', number(l.qty), ' × ', code(l.sku), ' at ', code(l.location)]),
+  commas(lines.slice(0, 3), l => [number(l.qty), ' × ', code(l.sku), ' at ', code(l.location)]),
   lines.length > 3 && `, and ${many(lines.length - 3, 'more line')}`,
 ]
 /* The words for a change that had been done before. */
@@ -201,7 +201,7 @@ export function show(page) {
     h('a', {href: '#/orders?on_hold=true', 'aria-current': on_hold ? 'page' : null}, 'on hold'),
   )
   const label = on_hold ? 'Orders on hold' : which ? `Orders that are ${stateWord(which)}` : 'Orders'
-  const acts = may('order', 'worker') && ticks(() => list.look())
+  const acts = may('order', 'worker') && ticks(() => list.again())
   const columns = acts ? [acts.column, ...LISTED] : LISTED
   const list = new List(page, {
     seen: acts ? acts.see : undefined,

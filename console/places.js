@@ -2,7 +2,7 @@
 import {Table, button, code, facts, h, put, said, state, time, toPlace} from './dom.js'
 import {call, mayChangeStock, path, query} from './api.js'
 import {ask, asking, field, unread} from './ask.js'
-import {forgetLocations, locations} from './known.js'
+import {LOCATION_MAX, forgetLocations, isCode, locations, maker} from './known.js'
 import {List} from './list.js'
 import {startSales, stopSales, threshold} from './settings.js'
 import {stockAt} from './stock.js'
@@ -24,8 +24,9 @@ function localTime(at) {
 /* One dialog makes a location or changes it. `place`: as it is; null: a new one. */
 async function write(of, place) {
   const known = (await locations(of.signal)) ?? [],
+    make = place ? (at, body) => call('PUT', at, body) : maker(),
     coming = known.filter(p => p.kind === 'incoming').map(p => p.location)
-  const name = field('Code', {maxlength: 64, required: true, hint: 'It stays for ever.'}),
+  const name = field('Code', {maxlength: LOCATION_MAX, required: true, hint: 'It stays for ever.'}),
     kind = field('Kind', {options: KINDS, value: place?.kind ?? 'stock'}),
     expected = field('Expected', {
       type: 'datetime-local',
@@ -59,21 +60,23 @@ async function write(of, place) {
         ? {missing: 'What is its code?'}
         : !place && known.some(p => p.location === at())
           ? {missing: 'There is such a location already.'}
-          : {
-              what: [
-                code(at()),
-                ' is of kind ',
-                h('b', null, kind.value),
-                kind.value === 'incoming' &&
-                  expected.value && ['; its units are expected at ', expected.value.replace('T', ' ')],
-                kind.value === 'stock' &&
-                  waits.value && ['; units that become free there go to the queue of ', code(waits.value)],
-                '.',
-              ],
-              act: place ? 'Change it' : 'Make the location',
-            },
-    send: () => call('PUT', path`locations/${at()}`, body()),
-    done: ({data, status}) => ['The location ', code(data.location), status === 201 ? ' is made.' : ' is changed.'],
+          : !place && !isCode(at(), LOCATION_MAX)
+            ? {missing: 'This is no code.'}
+            : {
+                what: [
+                  code(at()),
+                  ' is of kind ',
+                  h('b', null, kind.value),
+                  kind.value === 'incoming' &&
+                    expected.value && ['; its units are expected at ', expected.value.replace('T', ' ')],
+                  kind.value === 'stock' &&
+                    waits.value && ['; units that become free there go to the queue of ', code(waits.value)],
+                  '.',
+                ],
+                act: place ? 'Change it' : 'Make the location',
+              },
+    send: () => make(path`locations/${at()}`, body()),
+    done: ({data}) => ['The location ', code(data.location), place ? ' is changed.' : ' is made.'],
   })
   forgetLocations()
   if (result) of.again()
@@ -121,7 +124,7 @@ function show1(page) {
     acts = h('div', {class: 'buttons', hidden: true}),
     below = h('section')
   const of = {signal: page.signal, again: () => poll.now()},
-    anew = {signal: page.signal, again: () => page.again()} /* another kind has other figures */,
+    whole = {signal: page.signal, again: () => page.again()} /* another kind has other figures */,
     ofList = {signal: page.signal, again: () => list.again()}
   const read = async () => {
     const result = await page.get(path`locations/${location}`)
@@ -140,7 +143,7 @@ function show1(page) {
       h('a', {class: 'button', href: '#/sheet/receipt' + query({location})}, 'Receive goods'),
       h('a', {class: 'button', href: '#/sheet/count' + query({location})}, 'Count'),
       h('a', {class: 'button', href: '#/sheet/count' + query({location, blind: true})}, 'Count blind'),
-      asking(page, 'Change', read, () => write(anew, place)),
+      asking(page, 'Change', read, () => write(whole, place)),
       h('span', {class: 'push'}),
       start,
       stop,

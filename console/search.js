@@ -2,7 +2,7 @@
  * the first hit, so a scanned code opens its sku. */
 import {code, h, many, put, said, state} from './dom.js'
 import {get, query} from './api.js'
-import {locations} from './known.js'
+import {locations, skusLike} from './known.js'
 
 const HITS = 5,
   WAIT_MS = 150
@@ -39,7 +39,7 @@ async function hitsFor(text, signal) {
     isId(text) ? of({prefix: text}) : none,
     isId(text) ? of({customer: text}) : none,
     new TextEncoder().encode(text).length <= 500 ? of({reference: text}) : none,
-    ask('skus' + query({...([...text].length > 1 ? {q: text} : {prefix: text}), limit: HITS})),
+    ask('skus' + query({...skusLike(text), limit: HITS})),
     locations(signal),
   ])
   const lower = text.toLowerCase(),

@@ -3,7 +3,7 @@
 import {code, h, many, number, units} from './dom.js'
 import {call, path} from './api.js'
 import {ask, field} from './ask.js'
-import {locations} from './known.js'
+import {SKU_MAX, isCode, locations, maker} from './known.js'
 
 const put = (sku, body) => call('PUT', path`skus/${sku}`, body)
 const then = (asked, of) =>
@@ -59,26 +59,25 @@ export function details(of, sku, stock) {
 /* A sku without units. */
 export function newSku() {
   const sku = field('Code', {
-      maxlength: 128,
+      maxlength: SKU_MAX,
       required: true,
       hint: 'It stays for ever. Codes are compared letter by letter.',
     }),
-    said = texts({})
+    said = texts({}),
+    make = maker()
   return ask({
     title: 'New sku',
     fields: [sku.element, ...said.fields],
     say: () =>
       !sku.value
         ? {missing: 'What is its code?'}
-        : said.missing()
-          ? {missing: said.missing()}
-          : {what: [code(sku.value), ', which ', said.says(), ', has no units yet.'], act: 'Make the sku'},
-    send: () => put(sku.value, said.body()),
-    done: ({status, data}) => [
-      'The sku ',
-      code(data.sku),
-      status === 201 ? ' is made.' : ' was there: its name and barcodes are changed.',
-    ],
+        : !isCode(sku.value, SKU_MAX)
+          ? {missing: 'This is no code.'}
+          : said.missing()
+            ? {missing: said.missing()}
+            : {what: [code(sku.value), ', which ', said.says(), ', has no units yet.'], act: 'Make the sku'},
+    send: () => make(path`skus/${sku.value}`, said.body()),
+    done: ({data}) => ['The sku ', code(data.sku), ' is made.'],
   }).then(result => {
     if (result) location.hash = '#/sku/' + encodeURIComponent(result.data.sku)
   })

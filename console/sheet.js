@@ -1,11 +1,12 @@
 /* sheet.js - many lines at once: goods that come in, are counted, moved or written off. Lines come from the keyboard, a
  * scanner, cells that are pasted, or a CSV file. They are one movement: all of them take effect, or none. */
-import {add, are, button, code, h, many, now, number, put, said, signed, toOrder, toSku, units} from './dom.js'
+import {add, are, button, code, commas, h, many, now, number, put, said, signed, toSku, units} from './dom.js'
 import {call, mayChangeStock, newId, query} from './api.js'
-import {ask, asking, field, int, unread} from './ask.js'
-import {LOCATION_MAX, SKU_MAX, isCode, readCells, readList} from './csv.js'
+import {ask, asking, field, int, unlessLeft, unread} from './ask.js'
+import {readCells, readList} from './csv.js'
 import {Grid, hasCells} from './grid.js'
-import {Skus, forgetLocations, homeOf, isNewPlace, locations} from './known.js'
+import {LOCATION_MAX, SKU_MAX, Skus, forgetLocations, homeOf, isCode, isNewPlace, locations} from './known.js'
+import {losses, lost} from './moving.js'
 
 const LINES_MAX = 1000,
   UNITS_MAX = 1000000000000,
@@ -28,7 +29,6 @@ const WORDS = {',': 'commas', ';': 'semicolons', '\t': 'tabs'}
 const drafts = new Map()
 const draftOf = kind => drafts.get(kind) ?? {id: newId(kind), lines: []}
 
-const commas = (all, show = code) => all.map((c, i) => [i > 0 && ', ', show(c)])
 const distinct = all => [...new Set(all)]
 const secondsAgo = () => now() - BEHIND_MS
 
@@ -53,9 +53,11 @@ class Sheet {
       ['note', ''],
     ]
     this.grid = new Grid(this.is.title, columns, shown, {
-      changed: (row, name) => {
-        delete row.line.wrong
-        if (name !== 'sku') row.line.at = secondsAgo()
+      changed: (rows, name) => {
+        for (const {line} of rows) {
+          delete line.wrong
+          if (name !== 'sku') line.at = secondsAgo()
+        }
         this.look()
       },
       scanned: text => this.scan(text),
@@ -78,7 +80,6 @@ class Sheet {
   #fields() {
     const {draft, kind, page} = this,
       codes = (this.places ?? []).map(p => p.location),
-      coming = (this.places ?? []).filter(p => p.kind === 'incoming'),
       place = (label, value) => field(label, {value, list: codes, maxlength: LOCATION_MAX})
     const asked = page.query.get('location')
     this.home = place(this.moves ? 'From' : 'Location', asked ?? draft.home ?? homeOf(this.places))
@@ -91,11 +92,7 @@ class Sheet {
     this.reference = field('Reference', {value: draft.reference ?? '', maxlength: 500})
     const blind = asked == null ? (draft.blind ?? false) : page.query.has('blind')
     this.blind = h('input', {type: 'checkbox', id: 'blind', checked: blind})
-    this.losses = field('If orders have such units', {
-      options: [['', 'refuse it'], ...coming.map(p => [p.location, `let them wait at ${p.location}`])],
-      value: draft.losses ?? '',
-    })
-    this.loses = this.takes && coming.length > 0
+    this.losses = losses(this.takes ? this.places : null, draft.losses)
   }
 
   kindOf = location => this.places?.find(p => p.location === location)?.kind
@@ -202,14 +199,16 @@ class Sheet {
             (wrong ? `${many(wrong, 'line is', 'lines are')} not right yet.` : 'Nothing is changed yet.'),
     )
   }
+  /* A file or an answer that comes when the page is left changes no draft. */
   #keep(rows) {
+    if (this.page.signal.aborted) return
     Object.assign(this.draft, {
       home: this.home.value,
       to: this.to.value,
       reason: this.reason.value,
       reference: this.reference.value,
       blind: this.blind.checked,
-      losses: this.losses.value,
+      losses: this.losses.choice.value,
       lines: rows.map(row => ({texts: this.grid.texts(row), line: row.line})),
     })
     drafts.set(this.kind, this.draft)
@@ -223,23 +222,17 @@ class Sheet {
     this.later = setTimeout(() => this.lookUp(false), LOOK_MS)
   }
 
-  /* Learns the skus that are not known; anew: all of them. A barcode becomes the code of its sku. */
-  async lookUp(anew) {
+  /* Learns the skus that are not known, or all of them. A barcode becomes the code of its sku. */
+  async lookUp(all) {
     const {grid, skus, page} = this
     clearTimeout(this.later)
     while (this.under_way) await this.under_way.catch(() => {})
     const asked = distinct(grid.filled().map(row => grid.text(row, 'sku'))).filter(
-      text => isCode(text, SKU_MAX) && (anew || !skus.has(text)),
+      text => isCode(text, SKU_MAX) && (all || !skus.has(text)),
     )
     this.under_way = skus.learn(asked, page.signal)
-    try {
-      await this.under_way
-    } catch (e) {
-      if (page.signal.aborted) return
-      throw e
-    } finally {
-      this.under_way = null
-    }
+    await this.under_way.catch(unlessLeft(page)).finally(() => (this.under_way = null))
+    if (page.signal.aborted) return
     for (const row of grid.filled()) {
       const s = skus.get(grid.text(row, 'sku'))
       if (s?.sku) row.cells.sku.value = s.sku
@@ -280,19 +273,24 @@ class Sheet {
     const cells = readCells(text)
     if (cells[0].some(cell => cell.trim().toLowerCase() === 'sku'))
       this.load('What was pasted', new TextEncoder().encode(text))
-    else this.grid.fill(cells, row, name)
+    else if (this.fits('What was pasted', cells.length)) this.grid.fill(cells, row, name)
+  }
+
+  /* Whether the sheet has room for so many lines more; if not, it says so. wrong: why the file is no list. */
+  fits(file, more, wrong) {
+    const count = this.grid.filled().length + more
+    if (count > LINES_MAX)
+      wrong ??=
+        `a sheet has up to ${number(LINES_MAX)} lines, and this would make ${number(count)}. ` +
+        'holdfast import loads longer files.'
+    put(this.told, wrong && h('div', {class: 'problem', role: 'alert'}, `${file}: ${wrong}`))
+    return !wrong
   }
 
   /* The rows of a CSV file become lines, the bad ones with their reason. */
   load(file, bytes) {
-    const list = readList(bytes, this.kind, this.home.value),
-      count = this.grid.filled().length + (list.rows?.length ?? 0)
-    const wrong = list.wrong
-      ? list.wrong
-      : count > LINES_MAX &&
-        `a sheet has up to ${number(LINES_MAX)} lines, and this would make ${number(count)}. holdfast import loads it.`
-    put(this.told, wrong && h('div', {class: 'problem', role: 'alert'}, `${file}: ${wrong}`))
-    if (wrong) return
+    const list = readList(bytes, this.kind, this.home.value)
+    if (!this.fits(file, list.rows?.length ?? 0, list.wrong)) return
     for (const row of list.rows) this.#loaded(row)
     put(
       this.told,
@@ -322,18 +320,24 @@ class Sheet {
   /* A count of all that lies at the location. */
   async fill() {
     const had = new Set(this.grid.filled().map(row => this.read(row).sku))
-    let cursor = null
+    let cursor = null,
+      full = false
+    put(this.told, !this.home.value && h('div', {class: 'problem', role: 'alert'}, 'At which location?'))
+    if (!this.home.value) return this.home.input.focus()
     do {
       const result = await this.page.get('skus' + query({location: this.home.value, limit: 1000, cursor}))
       put(this.told, result.ok ? null : unread(result))
       if (!result.ok) return
       for (const s of result.data.items) {
-        if (s.locations[0].on_hand === 0 || had.has(s.sku) || this.grid.rows.length > LINES_MAX) continue
+        if (s.locations[0].on_hand === 0 || had.has(s.sku)) continue
+        full = this.grid.rows.length > LINES_MAX
+        if (full) break
         this.skus.keep(s.sku, s)
         this.grid.add({sku: s.sku}, {}, this.grid.last())
       }
       cursor = result.data.next_cursor
-    } while (cursor && this.grid.rows.length <= LINES_MAX)
+    } while (cursor && !full)
+    if (full) put(this.told, `More lies there: a sheet has up to ${number(LINES_MAX)} lines.`)
     this.draw()
     this.grid.focus(this.grid.rows[0], 'amount')
   }
@@ -348,14 +352,13 @@ class Sheet {
 
   lineOf(row, l) {
     if (this.moves) return {sku: l.sku, from: l.where, to: l.to, qty: l.units}
-    const lost = this.loses && this.losses.value && (this.kindOf(l.where) ?? 'stock') === 'stock'
     return {
       sku: l.sku,
       location: l.where,
       ...(this.counts
         ? {counted: l.units, as_of: new Date(row.line.at ?? secondsAgo()).toISOString()}
         : {qty: this.kind === 'adjustment' ? -l.units : l.units}),
-      ...(lost && {short: 'backorder', to: this.losses.value}),
+      ...this.losses.member(this.kindOf(l.where) ?? 'stock'),
       ...Object.fromEntries(Object.entries(row.line.more ?? {}).filter(([, value]) => value != null)),
     }
   }
@@ -406,13 +409,12 @@ class Sheet {
         : off.length
           ? `: ${number(off.length)} ${are(off.length, 'differs', 'differ')}, by ${signed(all)} in all.`
           : ': all as they were known.',
-      this.loses && this.losses.value ? [' Orders that lose units wait at ', code(this.losses.value), '.'] : '',
+      this.losses.says(),
     ]
   }
 
   outcome({data, replayed}, lines, sum) {
-    const off = data.lines.filter(l => l.qty !== 0 && this.kindOf(l.location) !== 'incoming'),
-      lost = data.backordered ?? []
+    const off = data.lines.filter(l => l.qty !== 0 && this.kindOf(l.location) !== 'incoming')
     return [
       !this.counts
         ? `${this.is.did} ${units(sum)} in ${many(lines.length, 'line')}.`
@@ -423,11 +425,7 @@ class Sheet {
               off.length > 5 ? ' …' : '.',
             ]
           : `Counted ${many(lines.length, 'line')}: all numbers were right.`,
-      lost.length > 0 && [
-        ` ${many(lost.length, 'order')} ${are(lost.length, 'waits', 'wait')} for others: `,
-        commas(lost.slice(0, 5), b => toOrder(b.order_id)),
-        lost.length > 5 ? ' …' : '.',
-      ],
+      lost(data),
       replayed ? ' It had been done before.' : '',
       ' Movement ',
       code(data.movement_id),
@@ -476,7 +474,7 @@ class Sheet {
       scanning,
       button('Load a CSV file', () => file.click()),
       file,
-      this.counts && button('Fill with what lies there', () => this.fill()),
+      this.counts && button('Fill with what lies there', () => this.fill().catch(unlessLeft(this.page))),
       this.counts && button('Print', () => print()),
       button('Clear', () => {
         drafts.delete(this.kind)
@@ -488,9 +486,7 @@ class Sheet {
   show() {
     const tab = ([kind, {title}]) =>
       h('a', {href: '#/sheet/' + kind, 'aria-current': kind === this.kind ? 'page' : null}, title)
-    const all = [this.home, this.moves && this.to, this.reason, this.reference, this.loses && this.losses].filter(
-      Boolean,
-    )
+    const all = [this.home, this.moves && this.to, this.reason, this.reference, ...this.losses.inputs].filter(Boolean)
     add(
       this.page.room,
       h('nav', {class: 'tabs', 'aria-label': 'Sheets'}, Object.entries(SHEETS).map(tab)),

@@ -1,19 +1,5 @@
 /* sku.js - one sku: its locations, holders and waiting orders; movements.js has its movements. */
-import {
-  Table,
-  button,
-  code,
-  facts,
-  h,
-  number,
-  put,
-  said,
-  state,
-  time,
-  toOrder,
-  toPlace,
-  units,
-} from './dom.js'
+import {Table, button, code, commas, facts, h, number, put, said, state, time, toOrder, toPlace, units} from './dom.js'
 import {mayChangeStock, path, query} from './api.js'
 import {announce, asking, unread} from './ask.js'
 import {List} from './list.js'
@@ -21,13 +7,13 @@ import {adjust, arrive, count, receive, transfer} from './moving.js'
 import {details, limit, start, stop, threshold} from './settings.js'
 import {movementsOf} from './movements.js'
 
-const lowAt = (t, i) => [i > 0 && ', ', number(t.low), t.location ? [' at ', code(t.location)] : ' all together']
+const lowAt = t => [number(t.low), t.location ? [' at ', code(t.location)] : ' all together']
 
 const HOLDS = sku => [
   {head: 'order', cell: o => toOrder(o.order_id)},
   {head: 'state', cell: o => [state(o.state), o.on_hold && [', ', state('on hold')]]},
   {head: 'units', number: true, cell: o => number(o.lines.filter(l => l.sku === sku).reduce((n, l) => n + l.qty, 0))},
-  {head: 'where', cell: o => o.lines.filter(l => l.sku === sku).map((l, i) => [i > 0 && ', ', code(l.location)])},
+  {head: 'where', cell: o => commas(o.lines.filter(l => l.sku === sku).map(l => l.location))},
   {head: 'since', cell: o => time(o.created_at)},
   {head: 'customer', cell: o => (o.customer ? code(o.customer) : '')},
 ]
@@ -134,9 +120,9 @@ export function show(page) {
       settings,
       facts([
         ['Name', stock.name ? said(stock.name) : 'none'],
-        ['Barcodes', stock.barcodes ? stock.barcodes.map((b, i) => [i > 0 && ', ', code(b)]) : 'none'],
+        ['Barcodes', stock.barcodes ? commas(stock.barcodes) : 'none'],
         ['For each customer', stock.per_customer ? `at most ${units(stock.per_customer)}` : 'no limit'],
-        ['Low at', stock.thresholds ? stock.thresholds.map(lowAt) : 'no threshold'],
+        ['Low at', stock.thresholds ? commas(stock.thresholds, lowAt) : 'no threshold'],
         ['For sale', stopped ? [state('not for sale'), stock.reason && [': ', said(stock.reason)]] : 'yes'],
       ]),
     )
@@ -149,14 +135,14 @@ export function show(page) {
   }, 5)
 
   const holds = new List(page, {
-    table: new Table(`Who holds ${sku}`, HOLDS(sku), o => o.order_id),
+    table: new Table(`Orders that hold units of ${sku}`, HOLDS(sku), o => o.order_id),
     what: 'order',
     every_s: 15,
     at: cursor => 'reservations' + query({sku, limit: 100, cursor}),
     empty: 'No order holds units of it.',
   })
   const waits = new List(page, {
-    table: new Table(`Who waits for ${sku}`, WAITS, o => o.order_id + ' ' + o.location),
+    table: new Table(`Orders that wait for units of ${sku}`, WAITS, o => o.order_id + ' ' + o.location),
     what: 'line',
     every_s: 15,
     at: cursor => path`skus/${sku}/waiting` + query({limit: 100, cursor}),
@@ -165,8 +151,8 @@ export function show(page) {
   const orders = h(
     'div',
     null,
-    h('section', null, h('h2', null, 'Who holds it'), holds.element),
-    h('section', null, h('h2', null, 'Who waits for it'), waits.element),
+    h('section', null, h('h2', null, 'Orders that hold units'), holds.element),
+    h('section', null, h('h2', null, 'Orders that wait for units'), waits.element),
   )
   room.append(orders)
 }

@@ -1,16 +1,15 @@
 /* stock.js - the list of skus. Its figures are of all places, or of the one place that is chosen. */
-import {Table, button, code, h, number, put, said, state, toPlace, toSku} from './dom.js'
+import {Table, button, code, commas, h, number, put, said, state, toPlace, toSku} from './dom.js'
 import {call, mayChangeStock, query} from './api.js'
 import {field} from './ask.js'
 import {List} from './list.js'
-import {locations} from './known.js'
+import {locations, skusLike} from './known.js'
 import {newSku} from './settings.js'
 
 /* The figures of an item: of the place by which the list is filtered, or of all. */
 const there = s => s.locations?.[0] ?? s
 const lows = s =>
-  s.low.map((l, i) => [
-    i > 0 && ', ',
+  commas(s.low, l => [
     state(l.available === 0 ? 'out' : 'low'),
     ' ',
     l.location ? ['at ', code(l.location)] : 'all together',
@@ -145,8 +144,6 @@ export async function show(page) {
     const begin = mayChangeStock() ? ' Receive goods to begin.' : ''
     put(empty, all ? `There is nothing.${begin}` : 'No sku is like that.')
   }
-  /* A search takes two characters at least. */
-  const asks = ({text, low, location}) => ({...(text.length > 1 ? {q: text} : {prefix: text}), low, location})
   const go = () => {
     const next = {text: text.value, low: which.value, location: where.value}
     if (JSON.stringify(next) === JSON.stringify(filter)) return
@@ -180,7 +177,8 @@ export async function show(page) {
   const list = new List(page, {
     table: table(),
     what: 'sku',
-    at: cursor => 'skus' + query({...asks(filter), limit: 100, cursor}),
+    at: cursor =>
+      'skus' + query({...skusLike(filter.text), low: filter.low, location: filter.location, limit: 100, cursor}),
     empty,
   })
   tellFilter()

@@ -1,5 +1,5 @@
 /* together.js - ticked orders are confirmed, shipped, kicked or released together; each is judged by itself. */
-import {are, button, h, many, number, put, toOrder, units} from './dom.js'
+import {are, button, commas, h, many, number, put, toOrder, units} from './dom.js'
 import {call, path} from './api.js'
 import {ask} from './ask.js'
 import {ACTS, fits} from './changes.js'
@@ -39,7 +39,7 @@ function together([text, at, done, become], act, orders) {
         ': ',
         h('b', null, units(sum)),
         ` ${are(sum, ...become)}: `,
-        orders.slice(0, 10).map((o, i) => [i > 0 && ', ', toOrder(o.order_id)]),
+        commas(orders.slice(0, 10), o => toOrder(o.order_id)),
         orders.length > 10 && `, and ${many(orders.length - 10, 'more order')}`,
         '.',
       ],
@@ -58,7 +58,7 @@ function together([text, at, done, become], act, orders) {
       `${many(orders.length - refused.length, 'order is', 'orders are')} ${done}.`,
       refused.length > 0 && [
         ` ${many(refused.length, 'was', 'were')} refused: `,
-        refused.slice(0, 5).map((r, i) => [i > 0 && ', ', toOrder(r.order_id), ` (${r.code})`]),
+        commas(refused.slice(0, 5), r => [toOrder(r.order_id), ` (${r.code})`]),
         refused.length > 5 && ' …',
         '.',
       ],

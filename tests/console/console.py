@@ -23,7 +23,7 @@ import traceback
 
 sys.dont_write_bytecode = True
 from stage import CHECKS, PATIENCE_S, Page, Service, check, in_group, missing, patience    # noqa: E402  (beside this file)
-import goods, latency, orders, day, reach    # noqa: E402, F401  (their checks come first)
+import goods, latency, orders, sheets, day, reach    # noqa: E402, F401  (their checks come first)
 
 REFUSED = re.compile('status of 4(01|04|09|22)')       # Chromium notes each; a refusal is an answer
 CONTRACT_LINK = '[...document.querySelectorAll("nav a")].find(a => a.textContent === "Contract")'

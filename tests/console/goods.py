@@ -145,7 +145,7 @@ def every_figure_of_a_sku(page, service):
         live = service.sql(f'''SELECT r.order_id, SUM(l.qty) FROM reservation_line l JOIN reservation r USING (reservation_id)
             JOIN sku s USING (sku_id) WHERE s.code = '{sku}' AND r.state IN (1, 2, 6) GROUP BY r.order_id''')
         if live:
-            held = page.until(TABLE, f'Who holds {sku}')
+            held = page.until(TABLE, f'Orders that hold units of {sku}')
             assert {row['order']: figures(row, 'units')[0] for row in held} == {id_: int(units) for id_, units in live}, held
         moved = service.sql(f'''SELECT m.movement_id, SUM(l.qty) FROM movement_line l JOIN movement m USING (movement_no)
             JOIN sku s USING (sku_id) WHERE s.code = '{sku}' GROUP BY m.movement_id''')
@@ -357,7 +357,7 @@ def what_is_said_of_a_sku(page, service):
     page.fill('Barcodes', '4006381333948\nTW-1\n')
     page.says('SAID-1, which is called Tasse weiß, and has 2 barcodes, has no units yet.')
     page.press('Make the sku')
-    page.says('Who holds it')
+    page.says('Orders that hold units')
     page.until('/Name\\s+Tasse weiß\\s+Barcodes\\s+4006381333948, TW-1/.test(document.body.innerText)')
     page.press('Name and barcodes')
     page.fill('Name', 'Tasse grün')
