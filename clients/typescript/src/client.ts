@@ -97,8 +97,7 @@ export class Holdfast {
       if ("answer" in got) return got.answer;
       maybeDone ||= changes && got.error.maybeDone;
       const own = PAUSES_MS[Math.min(tries, PAUSES_MS.length) - 1]!, chance = Math.random();
-      const asked = got.waitMs === undefined ? undefined : Math.max(got.waitMs, PAUSE_LEAST_MS);
-      const pause = asked === undefined ? own * (1 - chance / 2) : asked * (1 + chance / 4);
+      const pause = got.waitMs === undefined ? own * (1 - chance / 2) : got.waitMs * (1 + chance / 4);
       if (!got.again || once && maybeDone || performance.now() + pause >= ends)
         throw Object.assign(got.error, { sent: body, tries, maybeDone, requestId: got.error.requestId ?? requestId });
       await sleep(pause, signal);
@@ -106,10 +105,9 @@ export class Holdfast {
   }
 
   async #try(url: string, request: RequestInit, ms: number, signal: AbortSignal | undefined): Promise<Outcome> {
-    const ender = new AbortController(), stop = () => ender.abort(signal?.reason);
+    const ender = new AbortController(), forget = whenAborted(signal, () => ender.abort(signal?.reason));
     const late = () => ender.abort(new DOMException(`no answer within ${Math.round(ms)} ms`, "TimeoutError"));
     const timer = setTimeout(late, Math.min(ms, TIMER_MAX_MS));
-    signal?.addEventListener("abort", stop);
     try {
       const response = await this.#settings.fetch(url, { ...request, signal: ender.signal });
       return judge(response, await text(response));
@@ -117,13 +115,12 @@ export class Holdfast {
       signal?.throwIfAborted();
       if (thrown instanceof HoldfastError) return { error: thrown, again: false };
       const error = thrown as Error, cause = error.cause as Error & { code?: unknown } | undefined;
-      const code = String(cause?.code ?? ""), unsafe = UNSAFE.test(code);
+      const code = String(cause?.code ?? ""), unsafe = UNSAFE.test(code), maybeDone = !unsafe && !UNSENT.test(code);
       const detail = cause?.message ? `${error.message}: ${cause.message}` : error.message;
-      const maybeDone = !unsafe && !UNSENT.test(code);
       return { error: new HoldfastError("no_answer", detail, { cause: error, maybeDone }), again: !unsafe };
     } finally {
       clearTimeout(timer);
-      signal?.removeEventListener("abort", stop);
+      forget();
     }
   }
 }
@@ -174,7 +171,7 @@ function judge(response: Response, said: string): Outcome {
   if (status === 204) return { answer: undefined };
   if (response.ok && json) return { answer: replayed ? { ...json, replayed } : json };
   const retryAfterS = seconds(headers);
-  const waitMs = retryAfterS === undefined ? undefined : retryAfterS * 1000;
+  const waitMs = retryAfterS === undefined ? undefined : Math.max(retryAfterS * 1000, PAUSE_LEAST_MS);
   const about = { status, retryAfterS, requestId: headers.get("X-Request-Id") ?? undefined };
   const refusal = status === 503 || status >= 400 && status < 500 && status !== 408;     // Holdfast has no other
   if (refusal && typeof json?.["code"] === "string") {
@@ -186,8 +183,7 @@ function judge(response: Response, said: string): Outcome {
   // A gateway may say what follows: that it lost the answer, or takes no more requests.
   const error = (code: Code, why: string, maybeDone: boolean) => new HoldfastError(code, why, { ...about, maybeDone });
   if (json === null) return { error: error("no_answer", `an answer ${status} is cut off`, true), again: true };
-  if (LOST.has(status))
-    return { error: error("no_answer", `a gateway answers ${status}`, true), again: true, waitMs };
+  if (LOST.has(status)) return { error: error("no_answer", `a gateway answers ${status}`, true), again: true, waitMs };
   if (status === 429) return { error: error("rate_limited", "a gateway answers 429", false), again: true, waitMs };
   const maybeDone = status < 400 || status >= 500;
   return { error: error("bad_answer", `what answers with status ${status} is no Holdfast`, maybeDone), again: false };
@@ -213,9 +209,19 @@ function seconds(headers: Headers): number | undefined {
 
 function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
-    const stop = () => { clearTimeout(timer); reject(signal?.reason); };
-    const go = () => { signal?.removeEventListener("abort", stop); resolve(); };
-    const timer = setTimeout(go, Math.min(ms, TIMER_MAX_MS));
-    signal?.addEventListener("abort", stop);
+    const timer = setTimeout(() => { forget(); resolve(); }, Math.min(ms, TIMER_MAX_MS));
+    const forget = whenAborted(signal, () => { clearTimeout(timer); reject(signal?.reason); });
   });
+}
+
+/** What is to end with each signal. */
+const stops = new WeakMap<AbortSignal, Set<() => void>>();
+
+/** Calls `stop` when the signal aborts, until the answer is called. One listener a signal: Node warns of many. */
+function whenAborted(signal: AbortSignal | undefined, stop: () => void): () => void {
+  if (!signal) return () => undefined;
+  const all = stops.get(signal) ?? new Set();
+  if (!stops.has(signal)) signal.addEventListener("abort", () => all.forEach(one => one()), { once: true });
+  stops.set(signal, all.add(stop));
+  return () => { all.delete(stop); };
 }

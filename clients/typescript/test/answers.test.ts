@@ -1,5 +1,6 @@
 // What no real service does: answers that are slow, cut off, huge, or of something else. A server here gives them.
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, it } from "node:test";
@@ -332,6 +333,27 @@ describe("answers", { concurrency: true }, () => {
       await assert.rejects(of.client().reserve(MUG, { signal: ender.signal }), error => error === reason);
       assert.equal(of.seen.length, reply === good ? 0 : 1);
     }
+  });
+
+  test("one signal for many calls at once: one listener, so Node has nothing to warn of", async of => {
+    of.replies = [async to => { await sleep(50); await good(to, undefined as never); }];
+    const warnings: Error[] = [], warn = (warning: Error) => warnings.push(warning);
+    const ender = new AbortController(), { signal } = ender;
+    process.on("warning", warn);
+    const calls = Array.from({ length: 30 }, () => of.client().reserve(MUG, { signal }));
+    await until(async () => of.seen.length > 20);
+    assert.equal(getEventListeners(signal, "abort").length, 1);
+    await Promise.all(calls);
+    of.replies = [problem(503, "busy", { "Retry-After": "9" })];
+    const paused = Array.from({ length: 30 }, () => refused(of.client().reserve(MUG, { signal })).catch(String));
+    await until(async () => of.seen.length === 60);
+    await sleep(100);
+    assert.equal(getEventListeners(signal, "abort").length, 1);
+    ender.abort(new Error("enough"));
+    assert.deepEqual(new Set(await Promise.all(paused)), new Set(["AssertionError [ERR_ASSERTION]: Error: enough"]));
+    assert.equal(getEventListeners(signal, "abort").length, 0);
+    process.off("warning", warn);
+    assert.deepEqual(warnings, []);
   });
 
   test("parts of a path and queries are encoded, and cannot become another call", async of => {
