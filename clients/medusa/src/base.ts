@@ -27,6 +27,8 @@ export interface ModuleOptions {
    * changed later.
    */
   decimals?: number;
+  /** How long a call waits for a Holdfast that is away, with all of its tries, in seconds. Default: 30. */
+  deadline_s?: number;
   /** How long Holdfast keeps units while Medusa's transaction is under way, in seconds. */
   hold_ttl_s?: number;
   /**
@@ -67,7 +69,7 @@ export class BaseService extends InventoryModuleService {
     super(container, declaration);
     if (!options?.url)
       throw new MedusaError(MedusaError.Types.INVALID_DATA, "the inventory module of Holdfast has no option `url`");
-    const holdfast = new Holdfast(options.url, options.key === undefined ? {} : { key: options.key });
+    const holdfast = new Holdfast(options.url, { key: options.key, deadlineMs: (options.deadline_s ?? 30) * 1000 });
     this.logger_ = container[ContainerRegistrationKeys.LOGGER] ?? console;
     this.units_ = new Units(options.decimals ?? 0);
     this.stock_ = new Stock(holdfast);

@@ -24,6 +24,8 @@ export const coming = (location: string): string => `${location}+`;
 const NONE: Quantities = { stocked: 0, reserved: 0, incoming: 0 };
 const LINES_MAX = 1000;
 const SKUS_MAX = 500;
+/** Calls that are made at the same moment: each has a connection of its own. */
+const CALLS_MAX = 16;
 
 /** Stock in Holdfast: reading, counting and adjusting it. */
 export class Stock {
@@ -64,7 +66,8 @@ export class Stock {
   /** Makes the skus and the locations of levels. A location is asked for once by a process. */
   async make(skus: { sku: string; name?: string; barcodes?: string[] }[], locations: string[]): Promise<void> {
     try {
-      await Promise.all(skus.map(({ sku, ...named }) => this.holdfast.setSku(sku, named)));
+      for (const some of parts(skus, CALLS_MAX))
+        await Promise.all(some.map(({ sku, ...named }) => this.holdfast.setSku(sku, named)));
       for (const location of new Set(locations)) {
         if (this.#known.has(location)) continue;
         await this.holdfast.setLocation(waiting(location), { kind: "incoming" });

@@ -242,11 +242,18 @@ describe("levels", () => {
 
   it("of many items are read with one call", async () => {
     const items = await inventory.createInventoryItems(Array.from({ length: 120 }, (_, i) => ({ sku: `many-${i}` })));
+    const sent = [],
+      { fetch } = globalThis;
+    let most = 0,
+      open = 0;
+    globalThis.fetch = async (...args) => {
+      most = Math.max(most, ++open);
+      return await fetch(...args).finally(() => open--);
+    };
     await inventory.createInventoryLevels(
       items.map((item, i) => ({ inventory_item_id: item.id, location_id: "bonn", stocked_quantity: i }))
     );
-    const sent = [],
-      { fetch } = globalThis;
+    assert.ok(most <= 16, `${most} calls at the same moment`);
     globalThis.fetch = (url, ...rest) => {
       sent.push(url);
       return fetch(url, ...rest);

@@ -217,6 +217,20 @@ describe("in trouble", () => {
     await shop.sql("delete from reservation_item where id like 'resitem_odd%'");
   });
 
+  it("a Holdfast that is away fails calls after deadline_s", async () => {
+    const item = await shop.item({ bonn: 5 });
+    const hasty = await openShop({ database: shop.database, options: { deadline_s: 0.5 } });
+    try {
+      globalThis.fetch = () => new Promise((_, reject) => setTimeout(() => reject(new TypeError("away")), 100));
+      const from = performance.now();
+      await assert.rejects(hasty.reserve(item, "bonn", 1), { type: "unexpected_state", message: /no_answer/ });
+      assert.ok(performance.now() - from < 15_000);
+    } finally {
+      globalThis.fetch = fetch;
+      await hasty.close();
+    }
+  });
+
   it("orders for which Holdfast has no time now are sent again", async () => {
     const item = await shop.item({ bonn: 5 });
     let busy = 3;
