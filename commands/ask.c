@@ -11,7 +11,6 @@
 
 #include <poll.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { POLL_MS = 100 };
 

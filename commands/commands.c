@@ -12,13 +12,11 @@
 #include "engine/db/txn.h"
 #include "engine/log/keeping.h"
 #include "engine/catalogue/past.h"
-#include "jobs/task/claim.h"
 #include "jobs/exec.h"
 #include "jobs/task/kick.h"
 #include "jobs/webhooks/deliver.h"
 #include "jobs/work.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 #include "engine/base/log.h"
 #include "engine/base/text.h"
 
-#include <ctype.h>
 #include <stdio.h>
 
 /* How a value is asked for: it says which words a shell offers. */

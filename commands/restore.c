@@ -12,7 +12,6 @@
 #include "schema/migrate.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
 static int mark_new(const char *home)

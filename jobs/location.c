@@ -6,7 +6,6 @@
 #include "jobs/task/complete.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct locations_found {

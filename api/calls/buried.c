@@ -9,7 +9,6 @@
 #include "jobs/task/task.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { GROUPS_MAX = 100 };
 

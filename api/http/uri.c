@@ -3,8 +3,6 @@
 
 #include <arpa/inet.h>
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static bool is_address(const char *host, size_t len)

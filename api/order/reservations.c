@@ -7,7 +7,6 @@
 #include "engine/rows_json.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 

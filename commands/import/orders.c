@@ -9,7 +9,6 @@
 #include "engine/loop.h"
 
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,7 +6,6 @@
 #include "engine/db/db.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { CELLS = 24, PAUSE_MS = 100 };

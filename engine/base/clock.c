@@ -1,7 +1,6 @@
 /* clock.c - see clock.h. */
 #include "engine/base/clock.h"
 
-#include <stdio.h>
 #include <time.h>
 
 static int64_t clock_read_us(clockid_t clock)

@@ -1,13 +1,11 @@
 /* checks.c - see checks.h. */
 #include "engine/db/checks.h"
 #include "engine/base/clock.h"
-#include "engine/db/statement.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 
 enum { PREPARED_MIN = 512, IDLE_S_MIN = 5, CAUSAL_S_MAX = 5 };
 

@@ -5,9 +5,6 @@
 #include "engine/write/fence.h"
 #include "engine/write/movement.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* Finds the locations where orders wait that lose units; true: the catalogue lacks one. */
 static bool losses_lack(struct lane *l, struct op *op)
 {

@@ -3,8 +3,6 @@
 #include "engine/lane/kinds.h"
 #include "engine/lane/quota.h"
 
-#include <stdlib.h>
-
 bool op_is_beyond(const struct op *op)
 {
 	return op->outcome == CUSTOMER_REQUIRED || op->outcome == LIMIT_REACHED;

@@ -3,8 +3,6 @@
 #include "engine/base/memory.h"
 #include "engine/lane/quota.h"
 
-#include <stdlib.h>
-
 /* ---- what is left */
 
 static void lines_mark(struct batch *b, const struct line *lines, size_t count)

@@ -8,7 +8,6 @@
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/lane/blocked.h"
-#include "engine/lane/decide.h"
 #include "engine/lane/quota.h"
 #include "engine/write/fence.h"
 #include "engine/promise/shares.h"

@@ -4,8 +4,6 @@
 #include "engine/log/feed.h"
 #include "engine/log/feed_merge.h"
 
-#include <stdlib.h>
-
 enum { ROWS_MAX = 4000, BYTES_MAX = 4 << 20, BATCH_FIRST = 32 };
 
 struct look {

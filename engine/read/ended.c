@@ -4,7 +4,6 @@
 #include "engine/read/ended.h"
 #include "engine/db/db.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 enum { WRITTEN_US = 10000 }; /* a statement that found the time not passed has written its row by then */

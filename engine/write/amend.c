@@ -6,7 +6,6 @@
 #include "engine/promise/relocate.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static bool amends(const struct op *op)
 {

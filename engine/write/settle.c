@@ -7,7 +7,6 @@
 #include "engine/write/fence.h"
 #include "engine/promise/shares.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- the task that has it */

@@ -5,8 +5,6 @@
 #include "engine/write/fence.h"
 #include "engine/promise/shares.h"
 
-#include <stdlib.h>
-
 /* ---- gather */
 
 /* Marks the balances that the own slot cannot serve, and makes own rows where they have none; `all`: also for every

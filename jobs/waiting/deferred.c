@@ -6,7 +6,6 @@
 #include "engine/catalogue/past.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* LOCK_MS: until a try that met a lock is repeated, then without a wait. CONFLICT_MS: a conflict is over in a moment,
  * unless rows contradict each other. ERROR_MS: an error of the database stays until an operator mends it. FORGET_MS: a

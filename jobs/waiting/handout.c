@@ -5,7 +5,6 @@
 #include "engine/promise/relocate.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static void found_free(struct handout *h)
 {

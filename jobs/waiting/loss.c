@@ -5,7 +5,6 @@
 #include "engine/catalogue/past.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* PART: reservations in a step of the walk. SPARE: orders more than are needed, of all wants together, because some

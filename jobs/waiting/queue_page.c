@@ -3,8 +3,6 @@
 #include "engine/base/clock.h"
 #include "jobs/location.h"
 
-#include <stdio.h>
-
 struct page {
 	struct queue_order *list;
 	size_t              count, max;
