@@ -113,24 +113,17 @@ bool read_body(struct request *r, struct json_reader *in, struct json_fault *fau
 	*fault = (struct json_fault){{0}, {0}};
 	if (len > len_max) {
 		snprintf(detail, sizeof(detail), BODY_RULE, len_max);
-		reply_problem(r, 413, "too_large", NULL, detail, NULL, NULL);
-		return false;
+		return reply_problem(r, 413, "too_large", NULL, detail, NULL, NULL);
 	}
-	if (len > 0 && !body_is_json(r)) {
-		reply_problem(r, 415, "unsupported_media_type", NULL, "the body must be application/json, in UTF-8",
-		              NULL, NULL);
-		return false;
-	}
-	if (len > 0 && encoding && strcasecmp(encoding, "identity") != 0) {
-		reply_problem(r, 415, "unsupported_media_type", "Content-Encoding", "bodies are read as they are", NULL,
-		              NULL);
-		return false;
-	}
+	if (len > 0 && !body_is_json(r))
+		return reply_problem(r, 415, "unsupported_media_type", NULL,
+		                     "the body must be application/json, in UTF-8", NULL, NULL);
+	if (len > 0 && encoding && strcasecmp(encoding, "identity") != 0)
+		return reply_problem(r, 415, "unsupported_media_type", "Content-Encoding",
+		                     "bodies are read as they are", NULL, NULL);
 	r->body = json_parse(r->asked->body, len, fault);
-	if (!r->body) {
-		reply_invalid(r, fault->field, fault->detail);
-		return false;
-	}
+	if (!r->body)
+		return reply_invalid(r, fault->field, fault->detail);
 	if (in)
 		json_begin(in, r->body, fault);
 	return true;
@@ -138,10 +131,22 @@ bool read_body(struct request *r, struct json_reader *in, struct json_fault *fau
 
 bool read_end(struct request *r, struct json_reader *in, struct json_fault *fault)
 {
-	if (json_end(in))
-		return true;
-	reply_invalid(r, fault->field, fault->detail);
-	return false;
+	return json_end(in) || reply_invalid(r, fault->field, fault->detail);
+}
+
+struct op *read_op(struct request *r, struct op *(*read)(struct request *r, struct json_reader *in))
+{
+	struct json_reader in;
+	struct json_fault  fault;
+	struct op         *op;
+
+	if (!read_body(r, &in, &fault))
+		return NULL;
+	op = read(r, &in);
+	if (read_end(r, &in, &fault))
+		return op;
+	op_free(op);
+	return NULL;
 }
 
 const char *query_text(struct request *r, const char *name)
@@ -171,17 +176,14 @@ bool query_int(struct request *r, const char *name, int64_t min, int64_t max, in
 		return true;
 	}
 	snprintf(detail, sizeof(detail), INTEGER_RULE, (long long)min, (long long)max);
-	reply_invalid(r, name, detail);
-	return false;
+	return reply_invalid(r, name, detail);
 }
 
 bool query_end(struct request *r)
 {
 	for (size_t i = 0; i < r->query.count; i++)
-		if (!r->query.used[i]) {
-			reply_invalid(r, r->query.name[i], "is not a query parameter that this call knows");
-			return false;
-		}
+		if (!r->query.used[i])
+			return reply_invalid(r, r->query.name[i], "is not a query parameter that this call knows");
 	return true;
 }
 
@@ -577,7 +579,7 @@ void problem_write(struct json_writer *w, int status, const char *code, const ch
 		json_put_string(w, "field", field);
 }
 
-void reply_problem(struct request *r, int status, const char *code, const char *field, const char *detail,
+bool reply_problem(struct request *r, int status, const char *code, const char *field, const char *detail,
                    void (*members)(struct json_writer *w, void *arg), void *arg)
 {
 	struct text        body = {0};
@@ -591,14 +593,7 @@ void reply_problem(struct request *r, int status, const char *code, const char *
 	json_close_object(&w);
 	reply_as(r, status, "application/problem+json", body.data, body.len);
 	text_fini(&body);
-}
-
-void reply_invalid(struct request *r, const char *field, const char *detail)
-{
-	if (field && !is_printable(field))
-		field = NULL; /* the name of a query parameter may be anything */
-	metrics_refused(&r->all->metrics, INVALID);
-	reply_problem(r, 400, outcome_code(INVALID), field, detail, NULL, NULL);
+	return false;
 }
 
 int outcome_status(enum outcome outcome)
@@ -612,20 +607,34 @@ int outcome_status(enum outcome outcome)
 	return by_class[outcome_class(outcome)];
 }
 
-void reply_refused(struct request *r, enum outcome outcome, void (*members)(struct json_writer *w, void *arg),
+bool reply_outcome(struct request *r, enum outcome outcome, const char *field, const char *detail,
+                   void (*members)(struct json_writer *w, void *arg), void *arg)
+{
+	return reply_problem(r, outcome_status(outcome), outcome_code(outcome), field, detail, members, arg);
+}
+
+bool reply_refused(struct request *r, enum outcome outcome, void (*members)(struct json_writer *w, void *arg),
                    void *arg)
 {
-	reply_problem(r, outcome_status(outcome), outcome_code(outcome), outcome == BAD_CURSOR ? "cursor" : NULL,
-	              outcome_detail(outcome), members, arg);
+	return reply_outcome(r, outcome, outcome == BAD_CURSOR ? "cursor" : NULL, outcome_detail(outcome), members,
+	                     arg);
+}
+
+bool reply_field(struct request *r, enum outcome outcome, const char *field, const char *detail)
+{
+	metrics_refused(&r->all->metrics, outcome);
+	return reply_outcome(r, outcome, field, detail, NULL, NULL);
+}
+
+bool reply_invalid(struct request *r, const char *field, const char *detail)
+{
+	/* the name of a query parameter may be anything */
+	return reply_field(r, INVALID, field && is_printable(field) ? field : NULL, detail);
 }
 
 bool request_permits(struct request *r, enum callers callers)
 {
-	if (!r->key || r->roles & callers)
-		return true;
-	metrics_refused(&r->all->metrics, FORBIDDEN);
-	reply_refused(r, FORBIDDEN, NULL, NULL);
-	return false;
+	return !r->key || r->roles & callers || reply_field(r, FORBIDDEN, NULL, outcome_detail(FORBIDDEN));
 }
 
 /* No handler sees this request: its bytes cannot be read, or there is no room for them. */

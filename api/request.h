@@ -101,12 +101,14 @@ void requests_tick(struct requests *all);
 void requests_close(struct requests *all);
 void requests_fini(struct requests *all); /* call after loop_free */
 
-/* ---- reading. false: already answered. */
+/* ---- reading. false, or NULL of read_op: already answered. */
 const char *request_header(const struct request *r, enum header header); /* NULL: the header is missing */
 bool        read_body(struct request *r, struct json_reader *in, struct json_fault *fault) MUST_CHECK;
 /* Ends the reading of the body; 400, naming the field, where something is left or wrong. */
 bool read_end(struct request *r, struct json_reader *in, struct json_fault *fault) MUST_CHECK;
-bool query_int(struct request *r, const char *name, int64_t min, int64_t max, int64_t *out) MUST_CHECK;
+/* The operation that `read` makes of the body. `read` may return NULL after a fault of the reader. */
+struct op *read_op(struct request *r, struct op *(*read)(struct request *r, struct json_reader *in)) MUST_CHECK;
+bool       query_int(struct request *r, const char *name, int64_t min, int64_t max, int64_t *out) MUST_CHECK;
 /* A parameter of the query; NULL when absent. For the handler, until it has returned. */
 const char *query_text(struct request *r, const char *name);
 /* Ends the reading of the query; 400 if it has a parameter that the call does not know. */
@@ -139,12 +141,17 @@ void reply_location(struct request *r, const char *before, const char *id);
 void reply_as(struct request *r, int status, const char *content_type, const void *body, size_t len);
 /* Answers with an object of JSON; `write` puts its members. */
 void reply_object(struct request *r, int status, void (*write)(struct json_writer *w, void *arg), void *arg);
-/* application/problem+json. field and detail may be NULL; `members` writes more members, or is NULL. */
-void reply_problem(struct request *r, int status, const char *code, const char *field, const char *detail,
+/* application/problem+json. field and detail may be NULL; `members` writes more members, or is NULL. These return
+ * false: already answered. */
+bool reply_problem(struct request *r, int status, const char *code, const char *field, const char *detail,
                    void (*members)(struct json_writer *w, void *arg), void *arg);
-void reply_invalid(struct request *r, const char *field, const char *detail); /* 400 invalid_request */
-void reply_refused(struct request *r, enum outcome outcome, void (*members)(struct json_writer *w, void *arg),
+bool reply_outcome(struct request *r, enum outcome outcome, const char *field, const char *detail,
+                   void (*members)(struct json_writer *w, void *arg), void *arg);
+bool reply_refused(struct request *r, enum outcome outcome, void (*members)(struct json_writer *w, void *arg),
                    void *arg);
+bool reply_invalid(struct request *r, const char *field, const char *detail); /* 400 invalid_request */
+/* The handler refuses the call for this member or parameter; the refusal is counted. */
+bool reply_field(struct request *r, enum outcome outcome, const char *field, const char *detail);
 /* For a call with roles that depend on its body. false: the request is answered. */
 bool request_permits(struct request *r, enum callers callers) MUST_CHECK;
 int  outcome_status(enum outcome outcome);

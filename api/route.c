@@ -120,8 +120,7 @@ static bool admit(struct request *r, enum callers callers)
 	metrics_refused(&r->all->metrics, outcome);
 	if (outcome_status(outcome) == 401)
 		reply_header(r, "WWW-Authenticate", "Bearer");
-	reply_problem(r, outcome_status(outcome), outcome_code(outcome), NULL, detail, NULL, NULL);
-	return false;
+	return reply_outcome(r, outcome, NULL, detail, NULL, NULL);
 }
 
 /* ---- 400, 404, 405, 413 */
@@ -147,8 +146,7 @@ static bool read_codes(struct request *r, const struct path_code codes[PATH_CODE
 		    (len = strlen(r->param[i]), (is_id ? id_valid : code_valid)(r->param[i], len, max)))
 			continue;
 		snprintf(rule, sizeof(rule), is_id ? ID_RULE : CODE_RULE, max);
-		reply_invalid(r, name, percent_valid(code->at, code->len) ? rule : "is not percent-encoded");
-		return false;
+		return reply_invalid(r, name, percent_valid(code->at, code->len) ? rule : "is not percent-encoded");
 	}
 	return true;
 }
@@ -272,8 +270,7 @@ static bool body_fits(struct request *r)
 	if (r->asked->length <= body_max(r->all->common, r->route))
 		return true;
 	snprintf(detail, sizeof(detail), BODY_RULE, body_max(r->all->common, r->route));
-	reply_problem(r, 413, "too_large", NULL, detail, NULL, NULL);
-	return false;
+	return reply_problem(r, 413, "too_large", NULL, detail, NULL, NULL);
 }
 
 void route_dispatch(struct request *r)

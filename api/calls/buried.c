@@ -20,13 +20,12 @@ struct buried_call {
 	char               *error; /* owned */
 };
 
-static void call_free(void *arg)
+static void call_fini(void *arg)
 {
 	struct buried_call *call = arg;
 
 	buried_page_fini(&call->page);
 	free(call->error);
-	free(call);
 }
 
 static void *call_new(struct request *r)
@@ -37,7 +36,7 @@ static void *call_new(struct request *r)
 	return call;
 }
 
-static const struct job_noun noun = {call_new, call_free};
+static const struct job_noun noun = {call_new, call_fini};
 
 /* Both calls walk in the same order. */
 static bool place_read(const char *cursor, struct buried_place *place)
@@ -102,7 +101,9 @@ static void groups_write(struct json_writer *w, void *arg)
 	json_put_int(w, "counted", p->orders);
 }
 
-const struct job_kind get_buried = {&noun, NULL, run_page, groups_write, page_begin};
+static const struct job_page page = {.begin = page_begin};
+
+const struct job_kind get_buried = {&noun, NULL, run_page, groups_write, &page};
 
 /* ---- kicks */
 

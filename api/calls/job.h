@@ -11,7 +11,17 @@ struct request;
 
 struct job_noun {
 	void *(*make)(struct request *r); /* a new call, from the path and the query; NULL: already answered */
-	void (*free)(void *call);
+	void (*fini)(void *call);         /* NULL: the call owns nothing but its list */
+};
+
+/* A call for a page of a list. */
+struct job_page {
+	/* Reads the cursor (NULL: from the beginning); false: it is not of this list. */
+	bool (*begin)(void *call, const char *cursor);
+	/* ---- the usual answer, for a kind without `write` */
+	size_t size; /* of an item of job_call.list */
+	void (*put)(struct json_writer *w, const void *item);
+	void (*mark)(const void *call, const void *item, char *cursor); /* writes the cursor behind the item */
 };
 
 /* A call, by its name in routes.def. */
@@ -21,9 +31,7 @@ struct job_kind {
 	/* The work, on the reader's thread. It may be run again, as struct job of op.h says. */
 	enum db_result (*run)(struct db *db, void *call);
 	void (*write)(struct json_writer *w, void *call); /* puts the members of the answer */
-	/* A page of a list: makes room for limit + 1 items and reads the cursor (NULL: from the beginning); false: the
-	 * cursor is not of this list. NULL: the call is about one thing. */
-	bool (*begin)(void *call, const char *cursor);
+	const struct job_page *page;                      /* NULL: the call is about one thing */
 };
 
 struct job_call {
@@ -36,7 +44,8 @@ struct job_call {
 	bool         later;               /* .. with Retry-After: 5 */
 	const char  *made;                /* the answer is 201 and this way, "tasks/", leads to .. ; NULL: 200 */
 	char         made_id[ID_MAX + 1]; /* .. what was made */
-	size_t       limit, count;        /* items of a page at most; items found, limit + 1 at most */
+	size_t       limit, count;        /* items of a page at most; items found, limit + 1 at most, */
+	void        *list;                /* .. which the work writes here: room for limit + 1 */
 };
 
 void job_handle(struct request *r, const struct job_kind *kind);

@@ -28,7 +28,7 @@ static void *call_new(struct request *r)
 	return call;
 }
 
-static const struct job_noun noun = {call_new, free};
+static const struct job_noun noun = {call_new, NULL};
 
 static void read_put(struct json_reader *in, void *arg)
 {

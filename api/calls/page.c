@@ -14,22 +14,25 @@ bool page_read(struct request *r, int64_t *limit, const char **cursor)
 	*cursor = query_text(r, "cursor");
 	if (!query_int(r, "limit", 1, PAGE_MAX, limit))
 		return false;
-	if (!*cursor || (**cursor && strlen(*cursor) < CURSOR_SIZE))
-		return true;
-	reply_refused(r, BAD_CURSOR, NULL, NULL);
-	return false;
+	return !*cursor || (**cursor && strlen(*cursor) < CURSOR_SIZE) || reply_refused(r, BAD_CURSOR, NULL, NULL);
 }
 
-bool query_code(struct request *r, const char *name, size_t max, const char **code)
+bool query_word(struct request *r, const char *name, enum query_form form, size_t max, const char **text)
 {
+	static const struct {
+		bool (*fits)(const char *text, size_t len, size_t max);
+		const char *rule;
+	} forms[] = {[QUERY_CODE] = {code_valid, CODE_RULE},
+	             [QUERY_CODE_BEGIN] = {code_begins, PREFIX_RULE},
+	             [QUERY_ID] = {id_valid, ID_RULE},
+	             [QUERY_ID_BEGIN] = {id_begins, ID_PREFIX_RULE}};
 	char rule[CODE_RULE_SIZE];
 
-	*code = query_text(r, name);
-	if (!*code || code_valid(*code, strlen(*code), max))
+	*text = query_text(r, name);
+	if (!*text || forms[form].fits(*text, strlen(*text), max))
 		return true;
-	snprintf(rule, sizeof(rule), CODE_RULE, max);
-	reply_invalid(r, name, rule);
-	return false;
+	snprintf(rule, sizeof(rule), forms[form].rule, max);
+	return reply_invalid(r, name, rule);
 }
 
 struct op *page_op(struct request *r, enum op_kind kind)

@@ -10,8 +10,10 @@ struct request;
 /* Reads the query. *limit: as asked for, or the standard. *cursor: not empty and shorter than CURSOR_SIZE; NULL: from
  * the beginning. false: already answered. */
 bool page_read(struct request *r, int64_t *limit, const char **cursor) MUST_CHECK;
-/* A code of the query, of `max` bytes at most; *code NULL: it is not there. false: already answered. */
-bool query_code(struct request *r, const char *name, size_t max, const char **code) MUST_CHECK;
+/* The forms of a parameter: a code or an id, or the beginning of one (codes.h). */
+enum query_form { QUERY_CODE, QUERY_CODE_BEGIN, QUERY_ID, QUERY_ID_BEGIN };
+/* A parameter of the query, of `max` bytes at most; *text NULL: it is not there. false: already answered. */
+bool query_word(struct request *r, const char *name, enum query_form form, size_t max, const char **text) MUST_CHECK;
 /* The operation of a list of the engine's, with its page and room for one line: for request_start, or else op_free.
  * NULL: already answered. */
 struct op *page_op(struct request *r, enum op_kind kind);

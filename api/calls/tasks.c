@@ -27,20 +27,17 @@ struct task_call {
 	struct task_answer   answer;
 	struct reservation **orders;
 	size_t               orders_count;
-	struct task         *tasks; /* a list: job.count of them */
 };
 
-static void call_free(void *arg)
+static void call_fini(void *arg)
 {
 	struct task_call *call = arg;
 
 	for (size_t i = 0; i < call->reports_count; i++)
 		free((char *)(uintptr_t)call->reports[i].error);
 	free(call->reports);
-	free(call->tasks);
 	reservations_free(call->orders, call->orders_count);
 	task_answer_fini(&call->answer);
-	free(call);
 }
 
 /* Makes a call, with the task's number if the path has one. */
@@ -61,7 +58,7 @@ static void *call_new(struct request *r)
 	return call;
 }
 
-static const struct job_noun noun = {call_new, call_free};
+static const struct job_noun noun = {call_new, call_fini};
 
 /* Takes the result of a call on one task, and sets the outcome by the answer. */
 static enum db_result judged(struct task_call *call, enum db_result result)
@@ -308,7 +305,6 @@ static bool list_begin(void *arg, const char *cursor)
 	bool              good = !cursor || (cursor_read(cursor, 't', 0, &low, &none[0], &none[1]) && low >= 0);
 
 	call->task_id = (uint64_t)low;
-	call->tasks = mem_alloc((call->job.limit + 1) * sizeof(*call->tasks));
 	return good;
 }
 
@@ -316,19 +312,15 @@ static enum db_result run_list(struct db *db, void *arg)
 {
 	struct task_call *call = arg;
 
-	return task_list(db, call->task_id, call->tasks, call->job.limit + 1, &call->job.count);
+	return task_list(db, call->task_id, call->job.list, call->job.limit + 1, &call->job.count);
 }
 
-static void list_write(struct json_writer *w, void *arg)
+static void list_mark(const void *call, const void *task, char *cursor)
 {
-	const struct task_call *call = arg;
-	bool                    more = call->job.count > call->job.limit;
-	size_t                  count = call->job.count - more;
-	char                    cursor[CURSOR_SIZE] = "";
-
-	if (more)
-		cursor_write(cursor, 't', 0, (int64_t)call->tasks[count - 1].task_id, 0, 0);
-	page_write(w, call->tasks, count, sizeof(*call->tasks), task_write, cursor);
+	(void)call;
+	cursor_write(cursor, 't', 0, (int64_t)((const struct task *)task)->task_id, 0, 0);
 }
 
-const struct job_kind get_tasks = {&noun, NULL, run_list, list_write, list_begin};
+static const struct job_page page = {list_begin, sizeof(struct task), task_write, list_mark};
+
+const struct job_kind get_tasks = {&noun, NULL, run_list, NULL, &page};

@@ -28,19 +28,20 @@ struct webhook_call {
 	char                          by[ID_MAX + 1]; /* the name of the key that asks */
 	/* ---- answered */
 	struct webhook          webhook;
-	struct webhook         *list; /* job.count of them */
 	struct ping            *ping; /* NULL: the call is none */
 	struct webhook_attempts attempts;
 };
 
 static void list_empty(struct webhook_call *call)
 {
+	struct webhook *list = call->job.list;
+
 	for (size_t i = 0; i < call->job.count; i++)
-		webhook_fini(&call->list[i]);
+		webhook_fini(&list[i]);
 	call->job.count = 0;
 }
 
-static void call_free(void *arg)
+static void call_fini(void *arg)
 {
 	struct webhook_call *call = arg;
 
@@ -50,9 +51,7 @@ static void call_free(void *arg)
 	webhook_fini(&call->asked);
 	webhook_fini(&call->webhook);
 	OPENSSL_cleanse(call->secret, sizeof(call->secret));
-	free(call->list);
 	free(call->from);
-	free(call);
 }
 
 static void *call_new(struct request *r)
@@ -64,7 +63,7 @@ static void *call_new(struct request *r)
 	return call;
 }
 
-static const struct job_noun noun = {call_new, call_free};
+static const struct job_noun noun = {call_new, call_fini};
 
 /* ---- answers */
 
@@ -142,7 +141,6 @@ static bool list_begin(void *arg, const char *cursor)
 	bool                 good = !cursor || cursor_read_code(cursor, 'w', 0, call->webhook_id, ID_MAX, &len);
 
 	call->webhook_id[len] = '\0';
-	call->list = mem_alloc((call->job.limit + 1) * sizeof(*call->list));
 	return good;
 }
 
@@ -151,22 +149,18 @@ static enum db_result run_list(struct db *db, void *arg)
 	struct webhook_call *call = arg;
 
 	list_empty(call);
-	return webhook_list(db, call->webhook_id, call->list, call->job.limit + 1, &call->job.count);
+	return webhook_list(db, call->webhook_id, call->job.list, call->job.limit + 1, &call->job.count);
 }
 
-static void list_write(struct json_writer *w, void *arg)
+static void list_mark(const void *call, const void *webhook, char *cursor)
 {
-	const struct webhook_call *call = arg;
-	bool                       more = call->job.count > call->job.limit;
-	size_t                     count = call->job.count - more;
-	char                       cursor[CURSOR_SIZE] = "";
-
-	if (more)
-		cursor_write_code(cursor, 'w', 0, call->list[count - 1].webhook_id);
-	page_write(w, call->list, count, sizeof(*call->list), webhook_write, cursor);
+	(void)call;
+	cursor_write_code(cursor, 'w', 0, ((const struct webhook *)webhook)->webhook_id);
 }
 
-const struct job_kind get_webhooks = {&noun, NULL, run_list, list_write, list_begin};
+static const struct job_page page = {list_begin, sizeof(struct webhook), webhook_write, list_mark};
+
+const struct job_kind get_webhooks = {&noun, NULL, run_list, NULL, &page};
 
 /* ---- delete */
 
@@ -309,19 +303,21 @@ static enum onward ping_onward(void *arg, struct op *op)
 
 static void *ping_new(struct request *r)
 {
-	struct webhook_call *call = call_new(r);
+	struct ping         *ping = ping_take(r->param[0]);
+	struct webhook_call *call;
 
+	if (!ping) {
+		reply_refused(r, PINGS_FULL, NULL, NULL);
+		return NULL;
+	}
+	call = call_new(r);
 	snprintf(call->by, sizeof(call->by), "%s", r->key ? r->key->name : "");
 	call->job.onward = ping_onward;
-	call->ping = ping_take(call->webhook_id);
-	if (call->ping)
-		return call;
-	call_free(call);
-	reply_refused(r, PINGS_FULL, NULL, NULL);
-	return NULL;
+	call->ping = ping;
+	return call;
 }
 
-static const struct job_noun ping_noun = {ping_new, call_free};
+static const struct job_noun ping_noun = {ping_new, call_fini};
 
 static void ping_write(struct json_writer *w, void *arg)
 {
@@ -367,6 +363,6 @@ static void *attempts_new(struct request *r)
 	return call;
 }
 
-static const struct job_noun attempts_noun = {attempts_new, call_free};
+static const struct job_noun attempts_noun = {attempts_new, call_fini};
 
 const struct job_kind get_webhook_attempts = {&attempts_noun, NULL, run_attempts, attempts_put, NULL};

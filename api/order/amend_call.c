@@ -7,8 +7,7 @@
 
 #define VERSION_MAX ((INT64_C(1) << 53) - 1)
 
-/* NULL after a fault. */
-static struct op *read_amend(struct json_reader *in)
+static struct op *read_amend(struct request *r, struct json_reader *in)
 {
 	int64_t    ttl_s = 0, if_version = -1;
 	int        mode = ALL_OR_NOTHING;
@@ -20,10 +19,7 @@ static struct op *read_amend(struct json_reader *in)
 	json_int(in, "if_version", JSON_OPTIONAL, 0, VERSION_MAX, &if_version);
 	json_bool(in, "force", JSON_OPTIONAL, &force);
 	op = order_lines_read(in, OP_AMEND, 0);
-	if (!json_end(in)) {
-		op_free(op);
-		return NULL;
-	}
+	strcpy(op->id, r->param[0]);
 	op->reserve.ttl_s = (uint32_t)ttl_s;
 	op->reserve.mode = (enum reserve_mode)mode;
 	op->reserve.if_version = if_version;
@@ -34,17 +30,8 @@ static struct op *read_amend(struct json_reader *in)
 
 void put_reservation(struct request *r)
 {
-	struct json_reader in;
-	struct json_fault  fault;
-	struct op         *op;
+	struct op *op = read_op(r, read_amend);
 
-	if (!read_body(r, &in, &fault))
-		return;
-	op = read_amend(&in);
-	if (!op) {
-		reply_invalid(r, fault.field, fault.detail);
-		return;
-	}
-	strcpy(op->id, r->param[0]);
-	request_start(r, op, reservation_answer_request);
+	if (op)
+		request_start(r, op, reservation_answer_request);
 }

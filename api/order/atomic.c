@@ -5,18 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static void refuse_large(struct request *r)
-{
-	metrics_refused(&r->all->metrics, TOO_LARGE);
-	reply_refused(r, TOO_LARGE, NULL, NULL);
-}
-
 bool atomic_fits(struct request *r, size_t items)
 {
-	if (items <= ITEMS_MAX)
-		return true;
-	refuse_large(r);
-	return false;
+	return items <= ITEMS_MAX || reply_field(r, TOO_LARGE, NULL, outcome_detail(TOO_LARGE));
 }
 
 bool atomic_has_room(struct request *r)
@@ -25,10 +16,7 @@ bool atomic_has_room(struct request *r)
 
 	for (size_t i = 0; i < r->ops_count; i++)
 		lines += r->ops[i] ? r->ops[i]->lines_count : 0;
-	if (lines <= ITEMS_LINES_MAX)
-		return true;
-	refuse_large(r);
-	return false;
+	return lines <= ITEMS_LINES_MAX || reply_field(r, TOO_LARGE, NULL, outcome_detail(TOO_LARGE));
 }
 
 void atomic_refuse(struct request *r, const char *name, size_t i, enum outcome why, const char *within,
@@ -37,8 +25,7 @@ void atomic_refuse(struct request *r, const char *name, size_t i, enum outcome w
 	char field[2 * sizeof(((struct json_fault *)0)->field)];
 
 	snprintf(field, sizeof(field), "%s[%zu]%s%s", name, i, *within ? "." : "", within);
-	metrics_refused(&r->all->metrics, why);
-	reply_problem(r, outcome_status(why), outcome_code(why), field, detail, NULL, NULL);
+	reply_field(r, why, field, detail);
 }
 
 /* ---- the orders that the items name */
@@ -83,8 +70,7 @@ static void atomic_answer(struct request *r)
 	else if (ops_granted(r->ops, r->ops_count))
 		reply_object(r, 200, r->write, r);
 	else
-		reply_problem(r, outcome_status(NOT_ALL), outcome_code(NOT_ALL), NULL, outcome_detail(NOT_ALL),
-		              r->write, r);
+		reply_refused(r, NOT_ALL, r->write, r);
 }
 
 void atomic_start(struct request *r, const char *name, void (*results)(struct json_writer *w, void *request))

@@ -23,27 +23,27 @@ static void found_write(struct json_writer *w, void *arg)
 	json_close_array(w);
 }
 
-void post_reservations_find(struct request *r)
+static struct op *read_ids(struct request *r, struct json_reader *in)
 {
-	struct json_reader in;
-	struct json_fault  fault;
-	const char        *id = "";
-	size_t             len = 0, count;
-	const void        *element;
-	struct op         *op;
+	const char *id = "";
+	const void *element;
+	size_t      len = 0, count = json_array(in, "order_ids", 1, FIND_MAX, &element);
+	struct op  *op = op_new(OP_FIND, 0, count * (sizeof(char *) + ID_MAX + 1));
 
-	if (!read_body(r, &in, &fault))
-		return;
-	count = json_array(&in, "order_ids", 1, FIND_MAX, &element);
-	op = op_new(OP_FIND, 0, count * (sizeof(char *) + ID_MAX + 1));
+	(void)r;
 	op_ids(op, count);
-	for (size_t i = 0; i < count && !in.failed; i++) {
-		element = json_array_id(&in, "order_ids", i, element, &id, &len);
-		if (!in.failed)
+	for (size_t i = 0; i < count && !in->failed; i++) {
+		element = json_array_id(in, "order_ids", i, element, &id, &len);
+		if (!in->failed)
 			op_ids_add(op, id, len);
 	}
-	if (read_end(r, &in, &fault))
+	return op;
+}
+
+void post_reservations_find(struct request *r)
+{
+	struct op *op = read_op(r, read_ids);
+
+	if (op)
 		request_ask(r, op, found_write);
-	else
-		op_free(op);
 }

@@ -8,7 +8,6 @@
 #include "engine/log/history.h"
 #include "engine/read/cursor.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct history_call {
@@ -17,12 +16,9 @@ struct history_call {
 	struct history  history;
 };
 
-static void call_free(void *arg)
+static void call_fini(void *call)
 {
-	struct history_call *call = arg;
-
-	history_fini(&call->history);
-	free(call);
+	history_fini(&((struct history_call *)call)->history);
 }
 
 static void *call_new(struct request *r)
@@ -34,7 +30,7 @@ static void *call_new(struct request *r)
 	return call;
 }
 
-static const struct job_noun noun = {call_new, call_free};
+static const struct job_noun noun = {call_new, call_fini};
 
 static int64_t filter_of(const struct history_call *call)
 {
@@ -89,4 +85,6 @@ static void list_write(struct json_writer *w, void *arg)
 	page_end(w, cursor);
 }
 
-const struct job_kind get_history = {&noun, NULL, run_list, list_write, list_begin};
+static const struct job_page page = {.begin = list_begin};
+
+const struct job_kind get_history = {&noun, NULL, run_list, list_write, &page};

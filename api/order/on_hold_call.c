@@ -30,24 +30,23 @@ static struct op *hold_op(const struct request *r, enum op_kind kind, const char
 	return op;
 }
 
+static struct op *read_hold(struct request *r, struct json_reader *in)
+{
+	size_t      len = 0;
+	int64_t     until = read_until(in);
+	const char *reason = json_note(in, "reason", &len);
+	struct op  *op = hold_op(r, OP_ON_HOLD, reason, len);
+
+	op->change.hold_until = until;
+	return op;
+}
+
 void put_hold(struct request *r)
 {
-	struct json_reader in;
-	struct json_fault  fault;
-	const char        *reason;
-	size_t             len = 0;
-	int64_t            until;
-	struct op         *op;
+	struct op *op = read_op(r, read_hold);
 
-	if (!read_body(r, &in, &fault))
-		return;
-	until = read_until(&in);
-	reason = json_note(&in, "reason", &len);
-	if (!read_end(r, &in, &fault))
-		return;
-	op = hold_op(r, OP_ON_HOLD, reason, len);
-	op->change.hold_until = until;
-	request_start(r, op, reservation_answer_request);
+	if (op)
+		request_start(r, op, reservation_answer_request);
 }
 
 void delete_hold(struct request *r)

@@ -58,10 +58,7 @@ static const struct filter {
 
 static bool refuse_filter(struct request *r, const char *field)
 {
-	metrics_refused(&r->all->metrics, UNSUPPORTED_FILTER);
-	reply_problem(r, outcome_status(UNSUPPORTED_FILTER), outcome_code(UNSUPPORTED_FILTER), field,
-	              outcome_detail(UNSUPPORTED_FILTER), NULL, NULL);
-	return false;
+	return reply_field(r, UNSUPPORTED_FILTER, field, outcome_detail(UNSUPPORTED_FILTER));
 }
 
 /* True: an index serves all that the call asks for. */
@@ -93,7 +90,8 @@ static bool query_holding(struct request *r, struct op *op)
 {
 	const char *sku, *location;
 
-	if (!query_code(r, "sku", SKU_MAX, &sku) || !query_code(r, "location", LOCATION_MAX, &location))
+	if (!query_word(r, "sku", QUERY_CODE, SKU_MAX, &sku) ||
+	    !query_word(r, "location", QUERY_CODE, LOCATION_MAX, &location))
 		return false;
 	if (sku && location)
 		op_line(op, sku, strlen(sku), location, strlen(location), 0);
@@ -108,49 +106,27 @@ static bool query_on_hold(struct request *r, struct op *op)
 	const char *asked = query_text(r, "on_hold");
 
 	op->query->page.on_hold = asked;
-	if (!asked || strcmp(asked, "true") == 0)
-		return true;
-	reply_invalid(r, "on_hold", "must be true, or left out");
-	return false;
+	return !asked || strcmp(asked, "true") == 0 || reply_invalid(r, "on_hold", "must be true, or left out");
 }
 
 static bool query_note(struct request *r, struct op *op, const char *name, const char **to)
 {
 	const char *text = query_text(r, name);
 
-	if (text && (!*text || strlen(text) > NOTE_MAX)) {
-		reply_invalid(r, name, "must be 1 to 500 bytes");
-		return false;
-	}
+	if (text && (!*text || strlen(text) > NOTE_MAX))
+		return reply_invalid(r, name, "must be 1 to 500 bytes");
 	*to = text ? op_text(op, text, strlen(text)) : NULL;
 	return true;
 }
 
-static bool query_customer(struct request *r, struct op *op)
+/* A parameter of this form, for the page. */
+static bool query_kept(struct request *r, struct op *op, const char *name, enum query_form form, const char **to)
 {
-	const char *customer = query_text(r, "customer");
-	char        rule[CODE_RULE_SIZE];
+	const char *text;
 
-	if (customer && !id_valid(customer, strlen(customer), ID_MAX)) {
-		snprintf(rule, sizeof(rule), ID_RULE, (size_t)ID_MAX);
-		reply_invalid(r, "customer", rule);
+	if (!query_word(r, name, form, ID_MAX, &text))
 		return false;
-	}
-	op->query->page.customer = customer ? op_text(op, customer, strlen(customer)) : NULL;
-	return true;
-}
-
-static bool query_prefix(struct request *r, struct op *op)
-{
-	const char *prefix = query_text(r, "prefix");
-	char        rule[CODE_RULE_SIZE];
-
-	if (prefix && !id_begins(prefix, strlen(prefix), ID_MAX)) {
-		snprintf(rule, sizeof(rule), ID_PREFIX_RULE, (size_t)ID_MAX);
-		reply_invalid(r, "prefix", rule);
-		return false;
-	}
-	op->query->page.prefix = prefix ? op_text(op, prefix, strlen(prefix)) : NULL;
+	*to = text ? op_text(op, text, strlen(text)) : NULL;
 	return true;
 }
 
@@ -162,10 +138,8 @@ static bool query_time(struct request *r, struct page *page, const char *name, i
 
 	if (!text)
 		return true;
-	if (!time_read(text, &us)) {
-		reply_invalid(r, name, "must be a time of RFC 3339: 2026-11-20T08:47:00Z");
-		return false;
-	}
+	if (!time_read(text, &us))
+		return reply_invalid(r, name, "must be a time of RFC 3339: 2026-11-20T08:47:00Z");
 	*ms = (us + 999) / 1000;
 	page->by_time = true;
 	return true;
@@ -180,7 +154,9 @@ void get_reservations(struct request *r)
 		return;
 	page = &op->query->page;
 	if (query_state(r, &page->state) && query_holding(r, op) && query_note(r, op, "error", &page->error) &&
-	    query_note(r, op, "reference", &page->reference) && query_customer(r, op) && query_prefix(r, op) &&
+	    query_note(r, op, "reference", &page->reference) &&
+	    query_kept(r, op, "customer", QUERY_ID, &page->customer) &&
+	    query_kept(r, op, "prefix", QUERY_ID_BEGIN, &page->prefix) &&
 	    query_time(r, page, "created_after", &page->created_after) &&
 	    query_time(r, page, "created_before", &page->created_before) && query_on_hold(r, op) &&
 	    filters_are_served(r, page->state))
@@ -197,7 +173,7 @@ void get_sku_holds(struct request *r)
 
 	if (!op)
 		return;
-	if (query_code(r, "location", LOCATION_MAX, &location)) {
+	if (query_word(r, "location", QUERY_CODE, LOCATION_MAX, &location)) {
 		op_line(op, r->param[0], strlen(r->param[0]), location, location ? strlen(location) : 0, 0);
 		if (!location)
 			op->lines[0].location_code = NULL;

@@ -172,8 +172,8 @@ void reservation_answer_request(struct request *r)
 	if (outcome != OUTCOME_OK && outcome_is_repeat(outcome))
 		reply_header(r, "Idempotent-Replayed", "true");
 	if (!is_good(outcome)) {
-		reply_problem(r, outcome_status(outcome), outcome_code(outcome), refused_field(op, outcome),
-		              refused_detail(op, outcome), op->ended ? refused_write : NULL, op);
+		reply_outcome(r, outcome, refused_field(op, outcome), refused_detail(op, outcome),
+		              op->ended ? refused_write : NULL, op);
 		return;
 	}
 	if (good_status(op) == 201)
@@ -330,8 +330,8 @@ static bool may_give(const struct request *r)
 	return !r->key || r->roles & ADMINS;
 }
 
-/* The object of one reservation. NULL after a fault. */
-static struct op *read_reservation(struct json_reader *in)
+/* The object of one reservation. */
+static struct op *read_reservation(struct request *r, struct json_reader *in)
 {
 	const char *order_id = "", *other = NULL, *reference, *customer = NULL;
 	size_t      id_len = 0, other_len = 0, reference_len = 0, customer_len = 0;
@@ -354,10 +354,7 @@ static struct op *read_reservation(struct json_reader *in)
 	op = order_lines_read(in, OP_RESERVE,
 	                      (other ? other_len + 1 : 0) + (reference ? reference_len + 1 : 0) +
 	                              (customer ? customer_len + 1 : 0));
-	if (!json_end(in)) {
-		op_free(op);
-		return NULL;
-	}
+	(void)r;
 	memcpy(op->id, order_id, id_len);
 	op->other_id = other ? op_text(op, other, other_len) : NULL;
 	op->reference = reference ? op_text(op, reference, reference_len) : NULL;
@@ -375,20 +372,13 @@ static struct op *read_reservation(struct json_reader *in)
 
 void post_reservation(struct request *r)
 {
-	struct json_reader in;
-	struct json_fault  fault;
-	struct op         *op;
+	struct op *op = read_op(r, read_reservation);
 
-	if (!read_body(r, &in, &fault))
+	if (!op)
 		return;
-	op = read_reservation(&in);
-	if (!op) {
-		reply_invalid(r, fault.field, fault.detail);
-	} else if (op->reserve.waits_since && !may_give(r)) {
+	if (op->reserve.waits_since && !may_give(r)) {
 		op_free(op);
-		metrics_refused(&r->all->metrics, FORBIDDEN);
-		reply_problem(r, outcome_status(FORBIDDEN), outcome_code(FORBIDDEN), "waits_since", NOT_TOLD, NULL,
-		              NULL);
+		reply_field(r, FORBIDDEN, "waits_since", NOT_TOLD);
 	} else {
 		request_start(r, op, reservation_answer_request);
 	}
@@ -466,63 +456,26 @@ static void malformed_keep(struct request *r, size_t i, const struct malformed *
 	metrics_malformed(&r->all->metrics, m->why);
 }
 
-/* Fills r->ops[i], or `m`: the item is malformed. */
-static void read_item(struct request *r, struct json_reader *items, size_t i, struct malformed *m)
+/* NULL: the item is malformed, as `m` says. */
+static struct op *read_item(struct request *r, struct json_reader *items, size_t i, struct malformed *m)
 {
 	struct json_reader in;
 	const char        *order_id;
+	struct op         *op;
 
-	*m = (struct malformed){.why = INVALID};
 	json_item(items, i, &in, &m->fault);
 	order_id = json_peek_id(&in, "order_id");
 	if (order_id)
 		snprintf(m->order_id, sizeof(m->order_id), "%s", order_id);
-	r->ops[i] = read_reservation(&in);
-	if (r->ops[i] && r->ops[i]->reserve.waits_since && !may_give(r)) {
+	op = read_reservation(r, &in);
+	if (json_end(&in) && (!op->reserve.waits_since || may_give(r)))
+		return op;
+	if (!in.failed) {
 		*m = (struct malformed){.why = FORBIDDEN, .fault = {.field = "waits_since", .detail = NOT_TOLD}};
-		strcpy(m->order_id, r->ops[i]->id);
-		op_free(r->ops[i]);
-		r->ops[i] = NULL;
+		strcpy(m->order_id, op->id);
 	}
-}
-
-static void ops_make(struct request *r, size_t count)
-{
-	r->ops = mem_alloc(count * sizeof(*r->ops));
-	r->ops_count = count;
-}
-
-void post_reservations_batch(struct request *r)
-{
-	struct json_reader items;
-	struct json_fault  fault;
-	bool               atomic = false;
-	size_t             count;
-
-	if (!read_body(r, NULL, &fault) || !query_end(r))
-		return;
-	count = json_begin_items(&items, r->body, "reservations", BATCH_MAX, &fault);
-	json_bool(&items, "atomic", JSON_OPTIONAL, &atomic);
-	if (!read_end(r, &items, &fault) || (atomic && !atomic_fits(r, count)))
-		return;
-	ops_make(r, count);
-	for (size_t i = 0; i < count; i++) {
-		struct malformed m;
-
-		read_item(r, &items, i, &m);
-		if (!r->ops[i] && atomic) {
-			atomic_refuse(r, "reservations", i, m.why, m.fault.field, m.fault.detail);
-			return;
-		}
-		if (!r->ops[i])
-			malformed_keep(r, i, &m);
-		if (atomic && !atomic_has_room(r))
-			return;
-	}
-	if (atomic)
-		atomic_start(r, "reservations", results_write);
-	else
-		request_start_batch(r, batch_answer_request);
+	op_free(op);
+	return NULL;
 }
 
 /* ---- one that is there */
@@ -612,27 +565,31 @@ void post_extend(struct request *r)
 	post_change(r, OP_EXTEND, read_ttl);
 }
 
-/* ---- many that are there */
+/* ---- many calls in one */
 
-/* Fills r->ops[i], or `m`: the id is malformed. */
-static void read_order_id(struct request *r, struct json_reader *items, size_t i, enum op_kind kind,
-                          struct malformed *m)
+/* NULL: the id is malformed, as `m` says. */
+static struct op *read_order_id(struct json_reader *items, size_t i, enum op_kind kind, const struct change *change,
+                                struct malformed *m)
 {
 	const char *order_id = "";
 	size_t      len = 0;
+	struct op  *op;
 
-	*m = (struct malformed){.why = INVALID};
 	if (!json_item_id(items, "order_ids", i, &order_id, &len, &m->fault))
-		return;
-	r->ops[i] = op_new(kind, 0, 0);
-	memcpy(r->ops[i]->id, order_id, len);
+		return NULL;
+	op = op_new(kind, 0, 0);
+	memcpy(op->id, order_id, len);
+	op->change = *change;
+	return op;
 }
 
-/* Each order goes to the lane of its own id, as other calls about that order do, unless the call is atomic. `read`
- * (NULL: nothing) takes the members of the call that are of all orders. */
-static void post_changes(struct request *r, enum op_kind kind,
-                         void (*read)(struct json_reader *in, struct change *change))
+/* New reservations, or changes of orders by their ids. Unless the call is atomic, each order goes to the lane of its
+ * own id, as other calls about that order do; new ones go to one lane. `read` (NULL: nothing) takes the members of the
+ * call that are of all orders. */
+static void post_many(struct request *r, enum op_kind kind, void (*read)(struct json_reader *in, struct change *change))
 {
+	const bool         makes = kind == OP_RESERVE;
+	const char        *name = makes ? "reservations" : "order_ids";
 	struct json_reader items;
 	struct json_fault  fault;
 	struct change      change = {0};
@@ -641,43 +598,49 @@ static void post_changes(struct request *r, enum op_kind kind,
 
 	if (!read_body(r, NULL, &fault) || !query_end(r))
 		return;
-	count = json_begin_items(&items, r->body, "order_ids", BATCH_MAX, &fault);
+	count = json_begin_items(&items, r->body, name, BATCH_MAX, &fault);
 	json_bool(&items, "atomic", JSON_OPTIONAL, &atomic);
 	if (read)
 		read(&items, &change);
 	if (!read_end(r, &items, &fault) || (atomic && !atomic_fits(r, count)))
 		return;
-	ops_make(r, count);
+	r->ops = mem_alloc(count * sizeof(*r->ops));
+	r->ops_count = count;
 	for (size_t i = 0; i < count; i++) {
-		struct malformed m;
+		struct malformed m = {.why = INVALID};
 
-		read_order_id(r, &items, i, kind, &m);
-		if (r->ops[i]) {
-			r->ops[i]->change = change;
-		} else if (atomic) {
-			atomic_refuse(r, "order_ids", i, m.why, "", m.fault.detail);
+		r->ops[i] = makes ? read_item(r, &items, i, &m) : read_order_id(&items, i, kind, &change, &m);
+		if (!r->ops[i] && atomic) {
+			atomic_refuse(r, name, i, m.why, makes ? m.fault.field : "", m.fault.detail);
 			return;
-		} else {
-			malformed_keep(r, i, &m);
 		}
+		if (!r->ops[i])
+			malformed_keep(r, i, &m);
+		if (atomic && !atomic_has_room(r))
+			return;
 	}
 	if (atomic)
-		atomic_start(r, "order_ids", results_write);
+		atomic_start(r, name, results_write);
 	else
-		request_start_each(r, batch_answer_request);
+		(makes ? request_start_batch : request_start_each)(r, batch_answer_request);
+}
+
+void post_reservations_batch(struct request *r)
+{
+	post_many(r, OP_RESERVE, NULL);
 }
 
 void post_confirmations(struct request *r)
 {
-	post_changes(r, OP_CONFIRM, read_reacquire);
+	post_many(r, OP_CONFIRM, read_reacquire);
 }
 
 void post_releases(struct request *r)
 {
-	post_changes(r, OP_RELEASE, read_if_state);
+	post_many(r, OP_RELEASE, read_if_state);
 }
 
 void post_settlements(struct request *r)
 {
-	post_changes(r, OP_SETTLE, NULL);
+	post_many(r, OP_SETTLE, NULL);
 }

@@ -216,13 +216,13 @@ static void read_within(struct json_reader *in, struct within *within)
 	within->count = count;
 }
 
-static struct op *read_skus(struct json_reader *in)
+struct op *read_skus(struct json_reader *in, enum op_kind kind, size_t more)
 {
 	const char *sku = "";
 	size_t      len = 0;
 	const void *element;
 	size_t      count = json_array(in, "skus", 1, SKUS_MAX, &element);
-	struct op  *op = op_new(OP_TOTALS, count, count * (SKU_MAX + 1));
+	struct op  *op = op_new(kind, count, count * (SKU_MAX + 1) + more);
 
 	for (size_t i = 0; i < count && !in->failed; i++) {
 		element = json_array_code(in, "skus", i, element, SKU_MAX, &sku, &len);
@@ -340,24 +340,21 @@ static struct availability *read_baskets(struct json_reader *in, size_t *size)
 	return a;
 }
 
+static struct op *read_availability(struct request *r, struct json_reader *in)
+{
+	struct availability *a = json_has(in, "baskets") ? read_baskets(in, &r->more_size) : mem_alloc(sizeof(*a));
+
+	r->more = a;
+	read_within(in, &a->within);
+	if (a->baskets == 0)
+		return read_skus(in, OP_TOTALS, 0);
+	return in->failed ? NULL : skus_number(in, a);
+}
+
 void post_availability(struct request *r)
 {
-	struct json_reader   in;
-	struct json_fault    fault;
-	struct availability *a;
-	struct op           *op = NULL;
+	struct op *op = read_op(r, read_availability);
 
-	if (!read_body(r, &in, &fault))
-		return;
-	a = json_has(&in, "baskets") ? read_baskets(&in, &r->more_size) : mem_alloc(sizeof(*a));
-	r->more = a;
-	read_within(&in, &a->within);
-	if (a->baskets == 0)
-		op = read_skus(&in);
-	else if (!in.failed)
-		op = skus_number(&in, a);
-	if (read_end(r, &in, &fault))
+	if (op)
 		request_start(r, op, availability_answer_request);
-	else
-		op_free(op);
 }

@@ -5,6 +5,8 @@
 #include "api/request.h"
 
 void post_availability(struct request *r);
+/* An operation of this kind with a line for each of the body's `skus`, and room for `more` bytes of text. */
+struct op *read_skus(struct json_reader *in, enum op_kind kind, size_t more) MUST_CHECK;
 
 /* Locations that a caller names; none: every location counts. */
 struct within {

@@ -7,7 +7,6 @@
 #include "engine/read/cursor.h"
 #include "jobs/location.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct location_call {
@@ -16,17 +15,8 @@ struct location_call {
 	char                 code[LOCATION_MAX + 1]; /* of a list: the code after which it begins */
 	struct location_wish wish;
 	/* ---- answered */
-	struct location_row  location;
-	struct location_row *list; /* job.count of them */
+	struct location_row location;
 };
-
-static void call_free(void *arg)
-{
-	struct location_call *call = arg;
-
-	free(call->list);
-	free(call);
-}
 
 static void *call_new(struct request *r)
 {
@@ -38,7 +28,7 @@ static void *call_new(struct request *r)
 	return call;
 }
 
-static const struct job_noun noun = {call_new, call_free};
+static const struct job_noun noun = {call_new, NULL};
 
 static void location_write(struct json_writer *w, const void *location)
 {
@@ -124,7 +114,6 @@ static bool list_begin(void *arg, const char *cursor)
 	bool                  good = !cursor || cursor_read_code(cursor, 'l', 0, call->code, LOCATION_MAX, &len);
 
 	call->code[good ? len : 0] = '\0';
-	call->list = mem_alloc((call->job.limit + 1) * sizeof(*call->list));
 	return good;
 }
 
@@ -132,20 +121,15 @@ static enum db_result run_list(struct db *db, void *arg)
 {
 	struct location_call *call = arg;
 
-	return location_list(db, call->code, call->list, call->job.limit + 1, &call->job.count);
+	return location_list(db, call->code, call->job.list, call->job.limit + 1, &call->job.count);
 }
 
-static void list_write(struct json_writer *w, void *arg)
+static void list_mark(const void *call, const void *location, char *cursor)
 {
-	const struct location_call *call = arg;
-	bool                        more = call->job.count > call->job.limit;
-	size_t                      count = call->job.count - more;
-	char                        cursor[CURSOR_SIZE] = "";
-
-	assert(count <= call->job.limit);
-	if (more)
-		cursor_write_code(cursor, 'l', 0, call->list[count - 1].is.code);
-	page_write(w, call->list, count, sizeof(*call->list), location_write, cursor);
+	(void)call;
+	cursor_write_code(cursor, 'l', 0, ((const struct location_row *)location)->is.code);
 }
 
-const struct job_kind get_locations = {&noun, NULL, run_list, list_write, list_begin};
+static const struct job_page page = {list_begin, sizeof(struct location_row), location_write, list_mark};
+
+const struct job_kind get_locations = {&noun, NULL, run_list, NULL, &page};

@@ -22,16 +22,15 @@ static void *call_new(struct request *r)
 	return call;
 }
 
-static void call_free(void *arg)
+static void call_fini(void *arg)
 {
 	struct sales_call *call = arg;
 
 	free(call->asked);
 	free(call->skus);
-	free(call);
 }
 
-static const struct job_noun noun = {call_new, call_free};
+static const struct job_noun noun = {call_new, call_fini};
 
 bool sales_take(struct json_reader *in, enum json_need need, struct sales_wish *wish)
 {

@@ -95,15 +95,3 @@ void sku_details_write(struct json_writer *w, const struct sku_details *d, uint3
 	if (count > 0 && list[count - 1].kind == DETAIL_STOP && list[count - 1].text)
 		json_put_string(w, "reason", list[count - 1].text);
 }
-
-bool query_barcode(struct request *r, const char **barcode)
-{
-	char rule[CODE_RULE_SIZE];
-
-	*barcode = query_text(r, "barcode");
-	if (!*barcode || id_valid(*barcode, strlen(*barcode), BARCODE_MAX))
-		return true;
-	snprintf(rule, sizeof(rule), ID_RULE, (size_t)BARCODE_MAX);
-	reply_invalid(r, "barcode", rule);
-	return false;
-}

@@ -5,14 +5,11 @@
 #include "engine/base/json.h"
 #include "engine/catalogue/sku_details.h"
 
-struct request;
 struct sku_put;
 
 /* Takes the members `name` and `barcodes` of a PUT, where they are there. */
 void sku_details_take(struct json_reader *in, struct sku_put *put);
 /* The members of one sku that has them; of a sku in a list without its thresholds. */
 void sku_details_write(struct json_writer *w, const struct sku_details *d, uint32_t sku_id, bool thresholds);
-/* The parameter `barcode` of the query, NULL when absent. False: it is none, and the request is answered. */
-bool query_barcode(struct request *r, const char **barcode) MUST_CHECK;
 
 #endif

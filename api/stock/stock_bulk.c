@@ -1,11 +1,9 @@
 /* stock_bulk.c - see stock_bulk.h. */
 #include "api/stock/stock_bulk.h"
-#include "api/request.h"
+#include "api/stock/availability.h"
 #include "api/stock/sku_json.h"
 
 #include <string.h>
-
-enum { SKUS_MAX = 1000 };
 
 static void stock_write(struct json_writer *w, void *arg)
 {
@@ -48,27 +46,19 @@ static void read_places(struct json_reader *in, struct op *op)
 	}
 }
 
+static struct op *read_stock(struct request *r, struct json_reader *in)
+{
+	struct op *op = read_skus(in, OP_STOCK, PLACES_MAX * (LOCATION_MAX + 1));
+
+	(void)r;
+	read_places(in, op);
+	return op;
+}
+
 void post_stock(struct request *r)
 {
-	struct json_reader in;
-	struct json_fault  fault;
-	const char        *sku = "";
-	size_t             len = 0, count;
-	const void        *element;
-	struct op         *op;
+	struct op *op = read_op(r, read_stock);
 
-	if (!read_body(r, &in, &fault))
-		return;
-	count = json_array(&in, "skus", 1, SKUS_MAX, &element);
-	op = op_new(OP_STOCK, count, count * (SKU_MAX + 1) + PLACES_MAX * (LOCATION_MAX + 1));
-	for (size_t i = 0; i < count && !in.failed; i++) {
-		element = json_array_code(&in, "skus", i, element, SKU_MAX, &sku, &len);
-		if (!in.failed)
-			op_line(op, sku, len, NULL, 0, 0);
-	}
-	read_places(&in, op);
-	if (read_end(r, &in, &fault))
+	if (op)
 		request_ask(r, op, stock_write);
-	else
-		op_free(op);
 }

@@ -198,8 +198,7 @@ static void movement_reply(struct request *r, const struct op *op, enum outcome 
 	else if (outcome == INVALID)
 		reply_malformed(r, op);
 	else
-		reply_problem(r, outcome_status(outcome), outcome_code(outcome),
-		              outcome_is_of_other(outcome) ? "order_id" : NULL, outcome_detail(outcome),
+		reply_outcome(r, outcome, outcome_is_of_other(outcome) ? "order_id" : NULL, outcome_detail(outcome),
 		              op->ended ? refused_write : NULL, (void *)op);
 }
 
@@ -316,10 +315,9 @@ struct op *movement_new(enum movement_kind kind, size_t count, size_t more)
 	return op;
 }
 
-/* `known_only`: the movement makes no sku and no location, unless it says that it does. */
-static struct op *read_movement(struct json_reader *in, bool known_only)
+static struct op *read_movement(struct request *r, struct json_reader *in)
 {
-	bool               create = !known_only, expects;
+	bool               create = !r->all->common->known_only, expects;
 	const char        *id = "", *reason, *reference, *order_id = NULL;
 	size_t             id_len = 0, reason_len = 0, reference_len = 0, order_len = 0, count, twins;
 	int                kind = 0;
@@ -361,25 +359,17 @@ static struct op *read_movement(struct json_reader *in, bool known_only)
 		else if (twins > 0 && expects)
 			json_refuse(in, "lines", "names a sku and location twice, and one of them has expected");
 	}
-	if (json_end(in))
-		return op;
-	op_free(op);
-	return NULL;
+	return op;
 }
 
 /* A return that names its order brings back units of that order, so callers for orders may book it. */
 void post_movement(struct request *r)
 {
-	struct json_reader in;
-	struct json_fault  fault;
-	struct op         *op;
+	struct op *op = read_op(r, read_movement);
 
-	if (!read_body(r, &in, &fault))
-		return;
-	op = read_movement(&in, r->all->common->known_only);
 	if (!op)
-		reply_invalid(r, fault.field, fault.detail);
-	else if (request_permits(r, op->other_id ? ORDERS : ADMINS))
+		return;
+	if (request_permits(r, op->other_id ? ORDERS : ADMINS))
 		request_start(r, op, movement_answer_request);
 	else
 		op_free(op);
@@ -503,19 +493,6 @@ static void skus_write(struct json_writer *w, void *arg)
 	page_end(w, op->query->page.cursor);
 }
 
-/* False: it is no beginning of a code, and the request is answered. */
-static bool prefix_read(struct request *r, const char **prefix)
-{
-	char rule[CODE_RULE_SIZE];
-
-	*prefix = query_text(r, "prefix");
-	if (!*prefix || code_begins(*prefix, strlen(*prefix), SKU_MAX))
-		return true;
-	snprintf(rule, sizeof(rule), PREFIX_RULE, (size_t)SKU_MAX);
-	reply_invalid(r, "prefix", rule);
-	return false;
-}
-
 /* False: it is no text that skus are found by, or stands beside a filter that it does not go with, and the request is
  * answered. */
 static bool search_text_read(struct request *r, const char **text)
@@ -523,16 +500,9 @@ static bool search_text_read(struct request *r, const char **text)
 	const char *beside = query_text(r, "prefix") ? "prefix" : query_text(r, "barcode") ? "barcode" : NULL;
 
 	*text = query_text(r, "q");
-	if (*text && !search_fits(*text)) {
-		reply_invalid(r, "q", "must be 2 to 200 characters of UTF-8 without control characters");
-		return false;
-	}
-	if (!*text || !beside)
-		return true;
-	metrics_refused(&r->all->metrics, SEARCH_FILTER);
-	reply_problem(r, outcome_status(SEARCH_FILTER), outcome_code(SEARCH_FILTER), beside,
-	              outcome_detail(SEARCH_FILTER), NULL, NULL);
-	return false;
+	if (*text && !search_fits(*text))
+		return reply_invalid(r, "q", "must be 2 to 200 characters of UTF-8 without control characters");
+	return !*text || !beside || reply_field(r, SEARCH_FILTER, beside, outcome_detail(SEARCH_FILTER));
 }
 
 static const char *folded_text(struct op *op, const char *text)
@@ -547,11 +517,12 @@ void get_skus(struct request *r)
 	const char *prefix, *barcode, *text, *low = query_text(r, "low"), *location;
 	struct op  *op;
 
-	if (!search_text_read(r, &text) || !prefix_read(r, &prefix) || !query_barcode(r, &barcode))
+	if (!search_text_read(r, &text) || !query_word(r, "prefix", QUERY_CODE_BEGIN, SKU_MAX, &prefix) ||
+	    !query_word(r, "barcode", QUERY_ID, BARCODE_MAX, &barcode))
 		return;
 	if (low && strcmp(low, "true") != 0)
 		reply_invalid(r, "low", "must be true, or left out");
-	else if (query_code(r, "location", LOCATION_MAX, &location) &&
+	else if (query_word(r, "location", QUERY_CODE, LOCATION_MAX, &location) &&
 	         (op = page_op(r, text ? OP_SEARCH_SKUS : OP_LIST_SKUS))) {
 		op->query->page.prefix = prefix ? op_text(op, prefix, strlen(prefix)) : NULL;
 		op->query->page.location = location ? op_text(op, location, strlen(location)) : NULL;
@@ -611,36 +582,33 @@ static void put_answer_request(struct request *r)
 	reply_object(r, put->made ? 201 : 200, put_write, put);
 }
 
-void put_sku(struct request *r)
+static struct op *read_sku(struct request *r, struct json_reader *in)
 {
-	struct json_reader in;
-	struct json_fault  fault;
-	int64_t            wish = -1;
-	struct sales_wish  sales = {0};
-	struct sku_put    *put;
-	struct op         *op;
+	struct sales_wish sales = {0};
+	struct sku_put   *put = mem_alloc(sizeof(*put));
+	struct op        *op = op_new(OP_RUN, 0, 0);
 
-	if (!read_body(r, &in, &fault))
-		return;
-	if (json_null(&in, "per_customer"))
-		wish = 0;
-	else
-		json_int(&in, "per_customer", JSON_OPTIONAL, 1, LINE_UNITS_MAX, &wish);
-	put = mem_alloc(sizeof(*put));
-	sku_details_take(&in, put);
-	put->sales = sales_take(&in, JSON_OPTIONAL, &sales);
-	if (!read_end(r, &in, &fault)) {
-		sku_put_free(put);
-		return;
-	}
 	strcpy(put->sku, r->param[0]);
-	put->wish = wish;
+	put->wish = -1;
+	if (json_null(in, "per_customer"))
+		put->wish = 0;
+	else
+		json_int(in, "per_customer", JSON_OPTIONAL, 1, LINE_UNITS_MAX, &put->wish);
+	sku_details_take(in, put);
+	put->sales = sales_take(in, JSON_OPTIONAL, &sales);
 	put->for_sale = sales.for_sale;
 	strcpy(put->reason, sales.reason);
 	put->by = r->key ? r->key->line.key_id : 0;
-	op = op_new(OP_RUN, 0, 0);
 	op->job = (struct job){.run = sales_put, .run_free = sku_put_free, .together = sales_put_together, .arg = put};
-	request_start(r, op, put_answer_request);
+	return op;
+}
+
+void put_sku(struct request *r)
+{
+	struct op *op = read_op(r, read_sku);
+
+	if (op)
+		request_start(r, op, put_answer_request);
 }
 
 static void customer_write(struct json_writer *w, void *arg)

@@ -7,15 +7,13 @@
 #include "engine/read/cursor.h"
 #include "jobs/levels/threshold.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct threshold_call {
-	struct job_call   job;
-	char              sku[SKU_MAX + 1], location[LOCATION_MAX + 1]; /* the location empty: over all */
-	int64_t           low;                                          /* below 0: none */
-	struct threshold *list;                                         /* a page .. */
-	int64_t           after;                                        /* .. behind this location; -1: the first one */
+	struct job_call job;
+	char            sku[SKU_MAX + 1], location[LOCATION_MAX + 1]; /* the location empty: over all */
+	int64_t         low;                                          /* below 0: none */
+	int64_t         after; /* a page is behind this location; -1: the first one */
 };
 
 static void *call_new(struct request *r)
@@ -26,13 +24,7 @@ static void *call_new(struct request *r)
 	return call;
 }
 
-static void call_free(void *arg)
-{
-	free(((struct threshold_call *)arg)->list);
-	free(arg);
-}
-
-static const struct job_noun noun = {call_new, call_free};
+static const struct job_noun noun = {call_new, NULL};
 
 static void read_put(struct json_reader *in, void *arg)
 {
@@ -78,7 +70,7 @@ static void *delete_new(struct request *r)
 	const char            *location;
 	struct threshold_call *call;
 
-	if (!query_code(r, "location", LOCATION_MAX, &location))
+	if (!query_word(r, "location", QUERY_CODE, LOCATION_MAX, &location))
 		return NULL;
 	call = call_new(r);
 	strcpy(call->location, location ? location : "");
@@ -93,7 +85,7 @@ static enum db_result run_delete(struct db *db, void *arg)
 	return threshold_delete(db, call->sku, *call->location ? call->location : NULL, &call->job.outcome);
 }
 
-static const struct job_noun deleted = {delete_new, call_free};
+static const struct job_noun deleted = {delete_new, NULL};
 
 const struct job_kind delete_threshold = {&deleted, NULL, run_delete, NULL, NULL};
 
@@ -111,7 +103,6 @@ static bool list_begin(void *arg, const char *cursor)
 	int64_t                none[2];
 
 	call->after = -1;
-	call->list = mem_alloc((call->job.limit + 1) * sizeof(*call->list));
 	return !cursor || cursor_read(cursor, 'h', filter_of(call), &call->after, &none[0], &none[1]);
 }
 
@@ -119,7 +110,7 @@ static enum db_result run_list(struct db *db, void *arg)
 {
 	struct threshold_call *call = arg;
 
-	return threshold_list(db, call->sku, call->after, call->list, call->job.limit + 1, &call->job.count,
+	return threshold_list(db, call->sku, call->after, call->job.list, call->job.limit + 1, &call->job.count,
 	                      &call->job.outcome);
 }
 
@@ -132,17 +123,11 @@ static void item_write(struct json_writer *w, const void *item)
 	json_put_int(w, "low", t->low);
 }
 
-static void list_write(struct json_writer *w, void *arg)
+static void list_mark(const void *call, const void *threshold, char *cursor)
 {
-	const struct threshold_call *call = arg;
-	bool                         more = call->job.count > call->job.limit;
-	size_t                       count = call->job.count - more;
-	char                         cursor[CURSOR_SIZE] = "";
-
-	assert(count <= call->job.limit);
-	if (more)
-		cursor_write(cursor, 'h', filter_of(call), call->list[count - 1].location_id, 0, 0);
-	page_write(w, call->list, count, sizeof(*call->list), item_write, cursor);
+	cursor_write(cursor, 'h', filter_of(call), ((const struct threshold *)threshold)->location_id, 0, 0);
 }
 
-const struct job_kind get_thresholds = {&noun, NULL, run_list, list_write, list_begin};
+static const struct job_page page = {list_begin, sizeof(struct threshold), item_write, list_mark};
+
+const struct job_kind get_thresholds = {&noun, NULL, run_list, NULL, &page};

@@ -9,30 +9,20 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct waiting_call {
 	struct job_call       job;
 	char                  sku[SKU_MAX + 1], location[LOCATION_MAX + 1]; /* empty: everywhere */
 	struct queue_position after;
-	struct queue_order   *list; /* job.count of them */
 };
-
-static void call_free(void *arg)
-{
-	struct waiting_call *call = arg;
-
-	free(call->list);
-	free(call);
-}
 
 static void *call_new(struct request *r)
 {
 	struct waiting_call *call;
 	const char          *location;
 
-	if (!query_code(r, "location", LOCATION_MAX, &location))
+	if (!query_word(r, "location", QUERY_CODE, LOCATION_MAX, &location))
 		return NULL;
 	call = mem_alloc(sizeof(*call));
 	strcpy(call->sku, r->param[0]);
@@ -41,7 +31,7 @@ static void *call_new(struct request *r)
 	return call;
 }
 
-static const struct job_noun noun = {call_new, call_free};
+static const struct job_noun noun = {call_new, NULL};
 
 /* A cursor names the last line of its page, by numbers of a fixed length. */
 #define POSITION_FORM "%08" PRIx32 "%1x%011" PRIx64 "%016" PRIx64 "%016" PRIx64
@@ -64,7 +54,6 @@ static bool list_begin(void *arg, const char *cursor)
 	unsigned             held = 0;
 	uint64_t             since = 0;
 
-	call->list = mem_alloc((call->job.limit + 1) * sizeof(*call->list));
 	if (!cursor)
 		return true;
 	if (!cursor_read_code(cursor, 'q', filter_of(call), code, POSITION_LEN, &len) || len != POSITION_LEN)
@@ -82,7 +71,7 @@ static enum db_result run_list(struct db *db, void *arg)
 {
 	struct waiting_call *call = arg;
 
-	return queue_page_read(db, call->sku, call->location[0] ? call->location : NULL, &call->after, call->list,
+	return queue_page_read(db, call->sku, call->location[0] ? call->location : NULL, &call->after, call->job.list,
 	                       call->job.limit + 1, &call->job.count, &call->job.outcome);
 }
 
@@ -97,22 +86,16 @@ static void order_write(struct json_writer *w, const void *order)
 	json_put_time(w, "waits_since", waits->position.waits_since);
 }
 
-static void list_write(struct json_writer *w, void *arg)
+static void list_mark(const void *call, const void *order, char *cursor)
 {
-	const struct waiting_call *call = arg;
-	bool                       more = call->job.count > call->job.limit;
-	size_t                     count = call->job.count - more;
-	char                       cursor[CURSOR_SIZE] = "", code[POSITION_LEN + 1];
+	const struct queue_position *last = &((const struct queue_order *)order)->position;
+	char                         code[POSITION_LEN + 1];
 
-	assert(count <= call->job.limit);
-	if (more) {
-		const struct queue_position *last = &call->list[count - 1].position;
-
-		snprintf(code, sizeof(code), POSITION_FORM, last->location_id, (unsigned)last->held,
-		         (uint64_t)last->waits_since, last->first_id, last->reservation_id);
-		cursor_write_code(cursor, 'q', filter_of(call), code);
-	}
-	page_write(w, call->list, count, sizeof(*call->list), order_write, cursor);
+	snprintf(code, sizeof(code), POSITION_FORM, last->location_id, (unsigned)last->held,
+	         (uint64_t)last->waits_since, last->first_id, last->reservation_id);
+	cursor_write_code(cursor, 'q', filter_of(call), code);
 }
 
-const struct job_kind get_waiting = {&noun, NULL, run_list, list_write, list_begin};
+static const struct job_page page = {list_begin, sizeof(struct queue_order), order_write, list_mark};
+
+const struct job_kind get_waiting = {&noun, NULL, run_list, NULL, &page};
