@@ -9,24 +9,6 @@
 /* How a value is asked for: it says which words a shell offers. */
 enum value { NONE, WORD, PATH, FOLDER };
 
-#define TEXT             WORD
-#define LIST             WORD
-#define NUMBER(min, max) WORD
-#define MAYBE            NONE
-#define FLAG             NONE
-
-static const struct entry {
-	const char *name;
-	enum value  value;
-	const char *arg, *standard;
-	int         commands;
-	const char *help;
-} entries[OPTIONS] = {
-#define X(name, type, arg, standard, commands, help) {#name, type, arg, standard, commands, help},
-#include "commands/options.def"
-#undef X
-};
-
 /* What the file of a service shows instead of the default. `set`: the line is no comment. */
 static const struct of_a_service {
 	enum option option;
@@ -34,22 +16,17 @@ static const struct of_a_service {
 	bool        set;
 } of_a_service[] = {{OPTION_data, "/var/lib/holdfast/var", false}, {OPTION_jobs, "expire,reap,deliver", true}};
 
-static enum value value_of(const struct entry *e)
+static enum value value_of(const struct option_row *o)
 {
-	if (e->value == WORD && strcmp(e->arg, "FILE") == 0)
-		return PATH;
-	return e->value == WORD && strcmp(e->arg, "DIR") == 0 ? FOLDER : e->value;
+	if (o->type == IS_MAYBE || o->type == IS_FLAG)
+		return NONE;
+	return strcmp(o->arg, "FILE") == 0 ? PATH : strcmp(o->arg, "DIR") == 0 ? FOLDER : WORD;
 }
 
 /* max_body -> max-body */
-static const char *dashed(const char *name, char to[64])
+static const char *dashed(const char *name, char to[FLAG_SIZE])
 {
-	size_t i = 0;
-
-	for (; name[i] && i < 63; i++)
-		to[i] = name[i] == '_' ? '-' : name[i];
-	to[i] = '\0';
-	return to;
+	return flag_name(to, name) + strlen("--");
 }
 
 /* ---- the manual page */
@@ -66,15 +43,15 @@ static void roff(const char *words)
 			putchar(*c);
 }
 
-static void man_option(const struct entry *e)
+static void man_option(const struct option_row *e)
 {
-	char name[64];
+	char name[FLAG_SIZE];
 
 	printf(".TP\n.B \\-\\-");
 	roff(dashed(e->name, name));
 	if (e->arg)
-		printf(e->value == NONE ? "\\fR[=\\fI" : " \\fI"), roff(e->arg),
-			printf(e->value == NONE ? "\\fR]" : "\\fR");
+		printf(value_of(e) == NONE ? "\\fR[=\\fI" : " \\fI"), roff(e->arg),
+			printf(value_of(e) == NONE ? "\\fR]" : "\\fR");
 	printf("\n");
 	roff(e->help);
 	if (e->standard)
@@ -90,8 +67,8 @@ static void man_command(const struct command *c)
 	roff(c->summary);
 	printf(".\n");
 	for (size_t i = 0; i < OPTIONS; i++)
-		if (entries[i].commands & c->mask && entries[i].commands != ALL)
-			man_option(&entries[i]);
+		if (option_rows[i].commands & c->mask && option_rows[i].commands != ALL)
+			man_option(&option_rows[i]);
 	printf(".PP\n.nf\n");
 	roff(c->examples);
 	printf(".fi\n");
@@ -108,8 +85,8 @@ static void man_print(const struct command *commands)
 	       ".IR /usr/share/doc/holdfast .\n"
 	       ".SH OPTIONS OF ALL COMMANDS\n");
 	for (size_t i = 0; i < OPTIONS; i++)
-		if (entries[i].commands == ALL)
-			man_option(&entries[i]);
+		if (option_rows[i].commands == ALL)
+			man_option(&option_rows[i]);
 	printf(".SH COMMANDS\n");
 	for (const struct command *c = commands; c->name; c++)
 		man_command(c);
@@ -144,7 +121,7 @@ static void operands_print(const char *operands)
 
 static void bash_print(const struct command *commands)
 {
-	char name[64];
+	char name[FLAG_SIZE];
 
 	printf("# Completion of holdfast for bash.\n"
 	       "_holdfast() {\n"
@@ -157,16 +134,16 @@ static void bash_print(const struct command *commands)
 		const char *between = "\t\t";
 
 		for (size_t i = 0; i < OPTIONS; i++)
-			if (value_of(&entries[i]) == v)
-				printf("%s--%s", between, dashed(entries[i].name, name)), between = "|";
+			if (value_of(&option_rows[i]) == v)
+				printf("%s--%s", between, dashed(option_rows[i].name, name)), between = "|";
 		printf(") mapfile -t COMPREPLY < <(compgen -%c -- \"$word\"); return ;;\n", v == PATH ? 'f' : 'd');
 	}
 	printf("\t\tesac\n\t\tcase ${COMP_WORDS[1]} in\n");
 	for (const struct command *c = commands; c->name; c++) {
 		printf("\t\t%s) words='--help", c->name);
 		for (size_t i = 0; i < OPTIONS; i++)
-			if (entries[i].commands & c->mask)
-				printf(" --%s", dashed(entries[i].name, name));
+			if (option_rows[i].commands & c->mask)
+				printf(" --%s", dashed(option_rows[i].name, name));
 		operands_print(c->operands);
 		printf("' ;;\n");
 	}
@@ -186,11 +163,11 @@ static void zsh_words(const char *words)
 			printf(strchr("[]:\\", *c) ? "\\%c" : "%c", *c);
 }
 
-static void zsh_option(const struct entry *e)
+static void zsh_option(const struct option_row *e)
 {
 	static const char *const actions[] = {
 		[NONE] = "", [WORD] = ": :", [PATH] = ":file:_files", [FOLDER] = ":folder:_files -/"};
-	char name[64];
+	char name[FLAG_SIZE];
 
 	printf(" \\\n\t\t'--%s%s[", dashed(e->name, name), value_of(e) != NONE ? "=" : "");
 	zsh_words(e->help);
@@ -208,8 +185,8 @@ static void zsh_print(const struct command *commands)
 	for (const struct command *c = commands; c->name; c++) {
 		printf("\t%s)\n\t\t_arguments '--help[its options and examples]'", c->name);
 		for (size_t i = 0; i < OPTIONS; i++)
-			if (entries[i].commands & c->mask)
-				zsh_option(&entries[i]);
+			if (option_rows[i].commands & c->mask)
+				zsh_option(&option_rows[i]);
 		printf(" \\\n\t\t'*: :(");
 		operands_print(c->operands);
 		printf(" )' ;;\n");
@@ -237,9 +214,9 @@ static void comment_print(const char *words)
 
 static void conf_option(int option)
 {
-	const struct entry *e = &entries[option];
-	const char         *value = e->standard ? e->standard : e->arg ? e->arg : "yes";
-	bool                set = false;
+	const struct option_row *e = &option_rows[option];
+	const char              *value = e->standard ? e->standard : e->arg ? e->arg : "yes";
+	bool                     set = false;
 
 	for (size_t k = 0; k < LENGTH(of_a_service); k++)
 		if ((int)of_a_service[k].option == option) {
@@ -258,7 +235,7 @@ static void conf_print(const struct command *commands)
 	       "# The command line and the environment (HOLDFAST_LISTEN for listen) have precedence.\n"
 	       "# `systemctl restart holdfast` takes changes over. A \"..\" keeps a # in a value.\n");
 	for (int i = 0; i < OPTIONS; i++)
-		if (entries[i].commands & SERVE && i != OPTION_config)
+		if (option_rows[i].commands & SERVE && i != OPTION_config)
 			conf_option(i);
 }
 

@@ -21,22 +21,13 @@
 enum { DIGITS_MAX = 15, RULE_SIZE = 160 };
 #define MANY INT64_C(999999999999999) /* the largest number of DIGITS_MAX digits */
 
-enum type { IS_TEXT, IS_LIST, IS_NUMBER, IS_MAYBE, IS_FLAG }; /* MAYBE: a flag that may have a value after = */
-
 #define TEXT             IS_TEXT, 0, 0
 #define LIST             IS_LIST, 0, 0
 #define NUMBER(min, max) IS_NUMBER, min, max
 #define MAYBE            IS_MAYBE, 0, 0
 #define FLAG             IS_FLAG, 0, 0
 
-static const struct {
-	const char *name;
-	enum type   type;
-	int64_t     min, max; /* the range of a number */
-	const char *arg, *standard;
-	int         commands;
-	const char *help;
-} table[OPTIONS] = {
+const struct option_row option_rows[OPTIONS] = {
 #define X(name, type, arg, standard, commands, help) {#name, type, arg, standard, commands, help},
 #include "commands/options.def"
 #undef X
@@ -73,31 +64,31 @@ void options_forget(void)
 	}
 }
 
-/* db_password_file -> --db-password-file */
-static void flag_name(char *to, size_t size, const char *name)
+const char *flag_name(char to[FLAG_SIZE], const char *name)
 {
-	snprintf(to, size, "--%s", name);
-	for (; *to; to++)
-		if (*to == '_')
-			*to = '-';
+	snprintf(to, FLAG_SIZE, "--%s", name);
+	for (char *c = to; *c; c++)
+		if (*c == '_')
+			*c = '-';
+	return to;
 }
 
 void options_help(const struct command *command)
 {
-	char flag[64];
+	char flag[FLAG_SIZE];
 
 	printf("holdfast %s%s%s - %s\n\n", command->name, *command->operands ? " " : "", command->operands,
 	       command->summary);
 	for (int i = 0; i < OPTIONS; i++) {
-		if (!(table[i].commands & command->mask))
+		if (!(option_rows[i].commands & command->mask))
 			continue;
-		flag_name(flag, sizeof(flag), table[i].name);
-		if (table[i].type == IS_MAYBE)
-			snprintf(flag + strlen(flag), sizeof(flag) - strlen(flag), "[=%s]", table[i].arg);
-		else if (table[i].arg)
-			snprintf(flag + strlen(flag), sizeof(flag) - strlen(flag), " %s", table[i].arg);
-		printf("  %-24s %s%s%s%s\n", flag, table[i].help, table[i].standard ? " (" : "",
-		       table[i].standard ? table[i].standard : "", table[i].standard ? ")" : "");
+		flag_name(flag, option_rows[i].name);
+		if (option_rows[i].type == IS_MAYBE)
+			snprintf(flag + strlen(flag), sizeof(flag) - strlen(flag), "[=%s]", option_rows[i].arg);
+		else if (option_rows[i].arg)
+			snprintf(flag + strlen(flag), sizeof(flag) - strlen(flag), " %s", option_rows[i].arg);
+		printf("  %-24s %s%s%s%s\n", flag, option_rows[i].help, option_rows[i].standard ? " (" : "",
+		       option_rows[i].standard ? option_rows[i].standard : "", option_rows[i].standard ? ")" : "");
 	}
 	if (command->mask)
 		printf("\nEvery flag may also be given by the environment (HOLDFAST_LISTEN for --listen) or by "
@@ -117,9 +108,10 @@ static int option_find(const char *name, size_t len, int mask)
 	for (int i = 0; i < OPTIONS; i++) {
 		size_t k = 0;
 
-		while (k < len && (table[i].name[k] == name[k] || (table[i].name[k] == '_' && name[k] == '-')))
+		while (k < len &&
+		       (option_rows[i].name[k] == name[k] || (option_rows[i].name[k] == '_' && name[k] == '-')))
 			k++;
-		if (k == len && !table[i].name[k] && (table[i].commands & mask))
+		if (k == len && !option_rows[i].name[k] && (option_rows[i].commands & mask))
 			return i;
 	}
 	return -1;
@@ -132,7 +124,7 @@ static int names_mask; /* mask of the command; option_nth names its options */
 static const char *option_nth(const void *arg, size_t i)
 {
 	(void)arg;
-	return table[i].commands & names_mask ? table[i].name : NULL;
+	return option_rows[i].commands & names_mask ? option_rows[i].name : NULL;
 }
 
 static const char *const *words_known;
@@ -156,14 +148,14 @@ int operand_wrong(const char *word, const char *const *words, size_t count, cons
 static const char *meant_write(char meant[80], const char *name, size_t len, int mask, bool flag)
 {
 	const char *near;
-	char        as[64];
+	char        as[FLAG_SIZE];
 
 	names_mask = mask;
 	near = nearest(name, len, OPTIONS, option_nth, NULL);
 	*meant = '\0';
 	if (!near)
 		return meant;
-	flag_name(as, sizeof(as), near);
+	flag_name(as, near);
 	snprintf(meant, 80, "; did you mean %s?", flag ? as : as + 2);
 	return meant;
 }
@@ -173,7 +165,7 @@ static bool is_off(int option, const char *value)
 {
 	static const char *const words[] = {"0", "false", "no", "off"};
 
-	for (size_t i = 0; table[option].type == IS_FLAG && i < LENGTH(words); i++)
+	for (size_t i = 0; option_rows[option].type == IS_FLAG && i < LENGTH(words); i++)
 		if (strcasecmp(value, words[i]) == 0)
 			return true;
 	return false;
@@ -182,10 +174,10 @@ static bool is_off(int option, const char *value)
 /* False: the option needs a number and has none. `rule` says so; `name` is the option's name in its source. */
 static bool value_fits(int option, const char *name, const char *value, char rule[RULE_SIZE])
 {
-	return table[option].type != IS_NUMBER ||
+	return option_rows[option].type != IS_NUMBER ||
 	       (*value && strspn(value, "0123456789") == strlen(value) && strlen(value) <= DIGITS_MAX) ||
-	       why_write(rule, RULE_SIZE, "%s " INTEGER_RULE, name, (long long)table[option].min,
-	                 (long long)table[option].max);
+	       why_write(rule, RULE_SIZE, "%s " INTEGER_RULE, name, (long long)option_rows[option].min,
+	                 (long long)option_rows[option].max);
 }
 
 /* ---- the three sources */
@@ -194,7 +186,7 @@ static bool value_fits(int option, const char *name, const char *value, char rul
 static int argument_read(const struct command *command, char **argv, int left, int *used)
 {
 	const char *arg = argv[0], *equals = strchr(arg, '='), *value = "";
-	char        rule[RULE_SIZE], flag[64], meant[80];
+	char        rule[RULE_SIZE], flag[FLAG_SIZE], meant[80];
 	size_t      len = equals ? (size_t)(equals - arg - 2) : strlen(arg + 2);
 	int         option = option_find(arg + 2, len, command->mask);
 
@@ -202,20 +194,20 @@ static int argument_read(const struct command *command, char **argv, int left, i
 	if (option < 0)
 		return say_status(EXIT_USAGE, "unknown flag %s%s; try `holdfast %s --help`", arg,
 		                  meant_write(meant, arg + 2, len, command->mask, true), command->name);
-	if (table[option].type == IS_FLAG && equals)
+	if (option_rows[option].type == IS_FLAG && equals)
 		return usage(command, "no value belongs to", arg);
 	if (equals)
 		value = equals + 1;
-	else if (table[option].type != IS_FLAG && table[option].type != IS_MAYBE) {
+	else if (option_rows[option].type != IS_FLAG && option_rows[option].type != IS_MAYBE) {
 		if (left < 2)
 			return usage(command, "a value is missing for", arg);
 		value = argv[1];
 		*used = 2;
 	}
-	flag_name(flag, sizeof(flag), table[option].name);
+	flag_name(flag, option_rows[option].name);
 	if (!value_fits(option, flag, value, rule))
 		return usage(command, rule, "");
-	if (values[option] && table[option].type == IS_LIST)
+	if (values[option] && option_rows[option].type == IS_LIST)
 		value_add(option, value);
 	else
 		value_set(option, value);
@@ -250,11 +242,11 @@ static int environment_read(int mask)
 		char        name[64], rule[RULE_SIZE];
 		const char *value;
 
-		snprintf(name, sizeof(name), "HOLDFAST_%s", table[i].name);
+		snprintf(name, sizeof(name), "HOLDFAST_%s", option_rows[i].name);
 		for (char *c = name; *c; c++)
 			*c = (char)toupper((unsigned char)*c);
 		value = getenv(name);
-		if (values[i] || !value || !(table[i].commands & mask) || is_off(i, value))
+		if (values[i] || !value || !(option_rows[i].commands & mask) || is_off(i, value))
 			continue;
 		if (!value_fits(i, name, value, rule))
 			return say_status(EXIT_CONFIG, "%s", rule);
@@ -322,12 +314,12 @@ static char *unquoted(char *value)
  * replaces them all. */
 static void config_take(int option, const char *value, int mask)
 {
-	if (!(table[option].commands & mask) || is_off(option, value))
+	if (!(option_rows[option].commands & mask) || is_off(option, value))
 		return;
 	if (!values[option]) {
 		value_set(option, value);
 		filed[option] = true;
-	} else if (filed[option] && table[option].type == IS_LIST) {
+	} else if (filed[option] && option_rows[option].type == IS_LIST) {
 		value_add(option, value);
 	}
 }
@@ -380,16 +372,17 @@ static int config_read(const char *file, int mask)
 /* Checks every number, whatever its source. */
 static int ranges_check(int mask)
 {
-	char flag[64];
+	char flag[FLAG_SIZE];
 
 	for (int i = 0; i < OPTIONS; i++) {
-		int64_t n = values[i] && table[i].type == IS_NUMBER ? strtoll(values[i], NULL, 10) : 0;
+		int64_t n = values[i] && option_rows[i].type == IS_NUMBER ? strtoll(values[i], NULL, 10) : 0;
 
-		if (!values[i] || table[i].type != IS_NUMBER || (n >= table[i].min && n <= table[i].max))
+		if (!values[i] || option_rows[i].type != IS_NUMBER ||
+		    (n >= option_rows[i].min && n <= option_rows[i].max))
 			continue;
-		flag_name(flag, sizeof(flag), table[i].name);
+		flag_name(flag, option_rows[i].name);
 		return say_status(mask == SERVE ? EXIT_CONFIG : EXIT_USAGE, "%s " INTEGER_RULE, flag,
-		                  (long long)table[i].min, (long long)table[i].max);
+		                  (long long)option_rows[i].min, (long long)option_rows[i].max);
 	}
 	return EXIT_DONE;
 }
@@ -398,7 +391,8 @@ static int ranges_check(int mask)
 static void value_restore(int option, char *old, bool was_filed, bool tell)
 {
 	if (tell && !texts_equal(old, values[option]))
-		log_event(LOG_WARN, "option_waits", "option=%s hint=\"a restart takes it over\"", table[option].name);
+		log_event(LOG_WARN, "option_waits", "option=%s hint=\"a restart takes it over\"",
+		          option_rows[option].name);
 	free(values[option]);
 	values[option] = old;
 	filed[option] = was_filed;
@@ -466,7 +460,7 @@ char *operand(int n)
 
 const char *option_text(enum option o)
 {
-	return values[o] ? values[o] : table[o].standard;
+	return values[o] ? values[o] : option_rows[o].standard;
 }
 
 bool option_given(enum option o)
@@ -491,11 +485,11 @@ static bool is_credential(const char *file)
 static void mode_warn(enum option o, const char *file, unsigned bits, const char *event, const char *hint)
 {
 	struct stat st;
-	char        mode[8], flag[64];
+	char        mode[8], flag[FLAG_SIZE];
 
 	if (stat(file, &st) != 0 || !(st.st_mode & bits) || !S_ISREG(st.st_mode) || is_credential(file))
 		return;
-	flag_name(flag, sizeof(flag), table[o].name);
+	flag_name(flag, option_rows[o].name);
 	snprintf(mode, sizeof(mode), "%04o", st.st_mode & 07777U);
 	log_event(LOG_WARN, event, "option=%s file=%s mode=%s hint=\"%s\"", flag, file, mode, hint);
 }
@@ -519,7 +513,7 @@ bool option_secret_line(enum option o, char *to, size_t size)
 	const char *file = option_text(o);
 	FILE       *in = fopen(file, "re");
 	bool        ok = in && fgets(to, (int)size, in);
-	char        flag[64];
+	char        flag[FLAG_SIZE];
 
 	if (in)
 		fclose(in);
@@ -528,7 +522,7 @@ bool option_secret_line(enum option o, char *to, size_t size)
 		to[strcspn(to, "\r\n")] = '\0';
 		return true;
 	}
-	flag_name(flag, sizeof(flag), table[o].name);
+	flag_name(flag, option_rows[o].name);
 	say("%s: cannot read %s", flag, file);
 	return false;
 }

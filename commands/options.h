@@ -11,27 +11,16 @@ enum option {
 	OPTIONS
 };
 enum {
-	SERVE = 1,
-	MIGRATE = 2,
-	IMPORT = 4,
-	AUDIT = 8,
-	STATS = 16,
-	WORK = 32,
-	REAP = 64,
-	KICK = 128,
-	PURGE = 256,
-	TUNE = 512,
-	KEY = 1024,
-	EVENTS = 2048,
-	EXPORT = 4096,
-	SHOW = 8192,
-	JOBS = 16384,
-	SKU = 32768,
-	BACKUP = 65536,
-	RESTORE = 131072,
-	DEMO = 262144,
-	COMMANDS_END, /* stands after the last command */
-	ALL = 2 * (COMMANDS_END - 1) - 1,
+#define COMMAND(name, bit, ...) NUMBER_##bit,
+#include "commands/commands.def"
+#undef COMMAND
+	COMMANDS
+};
+enum {
+#define COMMAND(name, bit, ...) bit = 1 << NUMBER_##bit,
+#include "commands/commands.def"
+#undef COMMAND
+	ALL = (1 << COMMANDS) - 1,
 	ON_DATABASE = ALL & ~DEMO,
 	SERVE_KEY = SERVE | KEY,
 	PRINTS = JOBS | SKU | AUDIT | STATS | SHOW | IMPORT | REAP | KICK | PURGE | TUNE | KEY | BACKUP,
@@ -40,6 +29,21 @@ enum {
 	REAP_IMPORT = REAP | IMPORT,
 	SERVE_WORK = SERVE | WORK
 };
+
+/* What options.def says of an option. */
+enum option_type { IS_TEXT, IS_LIST, IS_NUMBER, IS_MAYBE, IS_FLAG }; /* MAYBE: a flag that may have a value after = */
+struct option_row {
+	const char      *name;
+	enum option_type type;
+	int64_t          min, max; /* the range of a number */
+	const char      *arg, *standard;
+	int              commands;
+	const char      *help;
+};
+extern const struct option_row option_rows[OPTIONS];
+enum { FLAG_SIZE = 64 };
+/* db_password_file -> --db-password-file. Returns `to`. */
+const char *flag_name(char to[FLAG_SIZE], const char *name);
 
 struct command {
 	const char *name;
@@ -53,7 +57,7 @@ struct command {
 
 /* Reads argv[1..] into the options and operands. Every number is in its range (options.def). EXIT_DONE, or after saying
  * why EXIT_USAGE or EXIT_CONFIG. --help prints and ends the process with 0. */
-int   options_read(const struct command *command, int argc, char **argv);
+int options_read(const struct command *command, int argc, char **argv);
 /* Reads the file of --config again, and takes these options of `serve` from it, where neither the command line nor the
  * environment says them. The log tells of others that have changed: they wait for a restart. false: there is no file,
  * or the log says what is wrong with it, and nothing has changed. */
