@@ -80,6 +80,29 @@ size_t mem_join(void *list, size_t count, size_t size, int (*order)(const void *
 	return kept;
 }
 
+static uint32_t number_at(const void *list, size_t i, size_t size)
+{
+	return *(const uint32_t *)(const void *)((const char *)list + i * size);
+}
+
+void *mem_range(const void *list, size_t count, size_t size, uint32_t number, size_t *found)
+{
+	size_t from = 0, to = count;
+
+	while (from < to) {
+		size_t middle = (from + to) / 2;
+
+		if (number_at(list, middle, size) < number)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	while (to < count && number_at(list, to, size) == number)
+		to++;
+	*found = to - from;
+	return to > from ? (char *)(uintptr_t)list + from * size : NULL;
+}
+
 char *mem_copy(const char *text)
 {
 	size_t size = text ? strlen(text) + 1 : 0;

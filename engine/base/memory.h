@@ -14,6 +14,8 @@ _Noreturn void mem_end(void);
  * back to it one by one. Otherwise the allocator keeps what large requests have left, and it grows beyond what is in
  * use. */
 void mem_return_large(void);
+/* The range of elements that begin with this number, in a list in the order of them. NULL, *found 0: there is none. */
+void *mem_range(const void *list, size_t count, size_t size, uint32_t number, size_t *found);
 /* Makes room for one more element of `size` in a list of `count` with room for *max. */
 void *mem_reach(void *list, size_t count, size_t *max, size_t size);
 /* Sorts a list by `order` and makes one element of those that are equal: `add` adds `one` to the first; NULL: the first

@@ -60,19 +60,7 @@ void sku_details_sort(struct sku_details *d)
 
 const struct sku_detail *sku_details_of(const struct sku_details *d, uint32_t sku_id, size_t *count)
 {
-	size_t from = 0, to = d->count;
-
-	while (from < to) {
-		size_t middle = (from + to) / 2;
-
-		if (d->list[middle].sku_id < sku_id)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	for (*count = 0; from + *count < d->count && d->list[from + *count].sku_id == sku_id;)
-		++*count;
-	return *count > 0 ? d->list + from : NULL;
+	return mem_range(d->list, d->count, sizeof(*d->list), sku_id, count);
 }
 
 bool sku_details_stopped(const struct sku_details *d, uint32_t sku_id)

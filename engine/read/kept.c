@@ -8,9 +8,7 @@ static int row_order(const void *a, const void *b)
 {
 	const struct total_row *x = a, *y = b;
 
-	if (x->sku_id != y->sku_id)
-		return x->sku_id < y->sku_id ? -1 : 1;
-	return (x->location_id > y->location_id) - (x->location_id < y->location_id);
+	return pair_order(x->sku_id, x->location_id, y->sku_id, y->location_id);
 }
 
 static void row_keep(struct total_row *row, struct total *queue)

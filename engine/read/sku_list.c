@@ -70,27 +70,13 @@ static int level_order(const void *a, const void *b)
 {
 	const struct level_row *x = a, *y = b;
 
-	if (x->sku_id != y->sku_id)
-		return x->sku_id < y->sku_id ? -1 : 1;
-	return (x->location_id > y->location_id) - (x->location_id < y->location_id);
+	return pair_order(x->sku_id, x->location_id, y->sku_id, y->location_id);
 }
 
 /* The levels of one sku are a range of those of all. */
 static const struct level_row *levels_of(const struct listing *in, uint32_t sku_id, size_t *count)
 {
-	size_t from = 0, to = in->levels_count;
-
-	while (from < to) {
-		size_t middle = (from + to) / 2;
-
-		if (in->levels[middle].sku_id < sku_id)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	for (*count = 0; from + *count < in->levels_count && in->levels[from + *count].sku_id == sku_id;)
-		++*count;
-	return *count > 0 ? in->levels + from : NULL;
+	return mem_range(in->levels, in->levels_count, sizeof(*in->levels), sku_id, count);
 }
 
 /* NULL: its level has not been looked at yet. */

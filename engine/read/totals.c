@@ -146,26 +146,32 @@ static enum db_result stops_learn(struct db *db, const struct values *ids, const
 	return differs ? sku_limits_read(db) : DB_OK;
 }
 
+/* Reads the totals; once more, where the catalogue lacked a location. DB_RETRY: the catalogue has forgotten the
+ * findings, because the database is another one. */
+static enum db_result totals_look(struct db *db, unsigned past, const struct values *ids, struct totals_reader *in)
+{
+	enum db_result result = ids->count > 0 ? totals_ask(db, ids, in) : DB_OK;
+
+	if (in->lacks && result == DB_OK)
+		result = past_locations(db);
+	if (in->lacks && result == DB_OK)
+		result = totals_ask(db, ids, in);
+	sku_details_sort(in->details);
+	if (result == DB_OK)
+		result = stops_learn(db, ids, in->details);
+	return result == DB_OK && past != catalogue_past(in->catalogue) ? DB_RETRY : result;
+}
+
 enum db_result totals_read(struct db *db, unsigned past, const struct values *ids, bool detailed,
                            struct sku_details *details)
 {
-	struct catalogue    *c = past_catalogue(db);
-	struct totals_reader in = {.catalogue = c, .details = details, .detailed = detailed};
+	struct totals_reader in = {.catalogue = past_catalogue(db), .details = details, .detailed = detailed};
 	int64_t              read_ms = clock_boot_ms();
 	enum db_result       result;
 
 	if (ids->count == 0)
 		return DB_OK;
-	result = totals_ask(db, ids, &in);
-	if (in.lacks && result == DB_OK)
-		result = past_locations(db);
-	if (in.lacks && result == DB_OK)
-		result = totals_ask(db, ids, &in);
-	sku_details_sort(details);
-	if (result == DB_OK)
-		result = stops_learn(db, ids, details);
-	if (result == DB_OK && past != catalogue_past(c))
-		result = DB_RETRY; /* the catalogue has forgotten the findings: the database is another one */
+	result = totals_look(db, past, ids, &in);
 	if (result == DB_OK)
 		totals_put(&in, read_ms);
 	free(in.list);
@@ -222,25 +228,6 @@ static enum db_result places_find(struct db *db, const struct page *page, struct
 	return result;
 }
 
-/* The rows of one sku are a range of those that were read, which are sorted. */
-static size_t total_rows_of(const struct totals_reader *in, uint32_t sku_id, const struct total_row **first)
-{
-	size_t from = 0, to = in->count, count = 0;
-
-	while (from < to) {
-		size_t middle = (from + to) / 2;
-
-		if (in->list[middle].sku_id < sku_id)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	*first = in->list + from;
-	while (from + count < in->count && in->list[from + count].sku_id == sku_id)
-		count++;
-	return count;
-}
-
 static bool page_names(const struct page *page, const struct location *location)
 {
 	bool named = page->places_count == 0;
@@ -260,10 +247,11 @@ static bool rows_give(struct totals_reader *in, struct op *op)
 	q->totals_of = mem_alloc(op->lines_count * sizeof(*q->totals_of));
 	for (size_t i = 0; i < op->lines_count; i++) {
 		const struct total_row *rows = NULL;
-		size_t                  count;
+		size_t                  count = 0;
 
 		op->lines[i].sku = catalogue_sku(in->catalogue, op->lines[i].sku_code);
-		count = op->lines[i].sku && in->count > 0 ? total_rows_of(in, sku_id(op->lines[i].sku), &rows) : 0;
+		if (op->lines[i].sku)
+			rows = mem_range(in->list, in->count, sizeof(*rows), sku_id(op->lines[i].sku), &count);
 		if (used + count > ANSWER_ROWS_MAX)
 			return false;
 		while (used + count > max)
@@ -298,17 +286,8 @@ enum db_result totals_by_place(struct db *db, struct op *op)
 	if (result == DB_OK)
 		result = places_find(db, &q->page, &places, &any);
 	in.places = any ? places.data : "";
-	if (result == DB_OK && ids.count > 0)
-		result = totals_ask(db, &ids, &in);
-	if (in.lacks && result == DB_OK)
-		result = past_locations(db);
-	if (in.lacks && result == DB_OK)
-		result = totals_ask(db, &ids, &in);
-	sku_details_sort(&q->details);
 	if (result == DB_OK)
-		result = stops_learn(db, &ids, &q->details);
-	if (result == DB_OK && past != catalogue_past(c))
-		result = DB_RETRY;
+		result = totals_look(db, past, &ids, &in);
 	totals_keep(in.list, in.count);
 	if (result == DB_OK)
 		op->outcome = in.count <= ANSWER_ROWS_MAX && rows_give(&in, op) ? OUTCOME_OK : ANSWER_TOO_LARGE;
