@@ -219,6 +219,11 @@ int line_order(const void *a, const void *b)
 	return order ? order : strcmp(x->location_code, y->location_code);
 }
 
+struct line *line_like(const struct line *lines, size_t count, const struct line *like)
+{
+	return count > 0 ? bsearch(like, lines, count, sizeof(*like), line_order) : NULL;
+}
+
 void lines_sort(struct line *lines, size_t count)
 {
 	qsort(lines, count, sizeof(lines[0]), line_order);

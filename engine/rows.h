@@ -71,8 +71,11 @@ struct line {
 	};
 	struct loss *loss; /* promised units are taken, too: op.h; NULL: none are */
 };
-int    line_order(const void *a, const void *b); /* for qsort: by sku code, then location code */
-void   lines_sort(struct line *lines, size_t count);
+int line_order(const void *a, const void *b); /* for qsort: by sku code, then location code */
+/* The line of these of the same sku and location; NULL: there is none. Codes are compared: the line of an operation may
+ * have no number. */
+struct line *line_like(const struct line *lines, size_t count, const struct line *like);
+void         lines_sort(struct line *lines, size_t count);
 size_t lines_join(struct line *lines, size_t count) MUST_CHECK; /* sorts them; equal ones are one, `granted` is added */
 int64_t lines_units(const struct line *lines, size_t count);    /* the sum of qty */
 /* True: the units are not in the house yet, so a promise of them waits. */

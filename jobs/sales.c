@@ -55,8 +55,7 @@ static void details_write(struct txn *t, const struct sku_put *put, uint32_t sku
 		txn_run(t, SALES_BARCODES_DROP, &(struct fill){.sku = sku_id});
 	for (size_t i = 0; i < put->barcodes_count; i++)
 		values_row(&barcodes, V_INT(sku_id), V_INT(i + 1), V_TEXT(put->barcodes[i]), V_TEXT(put->sku));
-	if (barcodes.rows > 0)
-		txn_run(t, SALES_BARCODES_ADD, &(struct fill){.rows = &barcodes});
+	txn_rows(t, SALES_BARCODES_ADD, &barcodes);
 	if (put->named || put->barcoded)
 		txn_run(t, SALES_TEXT, &(struct fill){.sku = sku_id});
 	values_fini(&barcodes);

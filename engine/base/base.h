@@ -22,6 +22,12 @@
  * fill all of it with zeros at each call. */
 #define UNZEROED __attribute__((uninitialized))
 
+/* The order of two pairs of numbers (a, b) and (c, d), for qsort. */
+static inline int pair_order(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+{
+	return a != c ? (a > c) - (a < c) : (b > d) - (b < d);
+}
+
 /* Exit statuses of the program (sysexits.h has the last three). */
 enum { EXIT_DONE = 0, EXIT_TROUBLE = 1, EXIT_USAGE = 64, EXIT_UNAVAILABLE = 69, EXIT_CONFIG = 78 };
 

@@ -255,6 +255,20 @@ void txn_read(struct txn *t, enum statement name, const struct fill *fill,
 		steps_settle(t);
 }
 
+void txn_rows(struct txn *t, enum statement name, const struct values *rows)
+{
+	if (rows->count > 0)
+		txn_run(t, name, &(struct fill){.rows = rows});
+}
+
+void txn_move(struct txn *t, enum statement name, const struct fill *fill)
+{
+	if (fill->rows->count == 0)
+		return;
+	txn_run(t, name, fill);
+	txn_expect(t, fill->rows->rows, TXN_MOVED);
+}
+
 void txn_expect(struct txn *t, size_t rows, enum txn_verdict verdict)
 {
 	size_t sent = t->sent_count;

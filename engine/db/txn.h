@@ -89,6 +89,10 @@ void txn_log(struct txn *t, const struct text *changes);
  * only) go to its question marks. A step that wants rows and has none, because the rows that it rests on are damaged,
  * ends the transaction as an answer that no right database gives: DB_ERROR. */
 void txn_run(struct txn *t, enum statement name, const struct fill *fill);
+/* Runs a step with these rows; without rows there is no step. */
+void txn_rows(struct txn *t, enum statement name, const struct values *rows);
+/* Runs a step that must change each of the rows of `fill` (TXN_MOVED); without rows there is no step. */
+void txn_move(struct txn *t, enum statement name, const struct fill *fill);
 /* Reads in the trip of the steps around it; `each` is called when they are answered. Fenced transactions only. */
 void txn_look(struct txn *t, enum statement name, const struct fill *fill,
               void (*each)(void *arg, const struct db_row *row), void *arg);

@@ -173,9 +173,7 @@ static int balance_order(const void *a, const void *b, void *arg)
 	const struct balance *balances = arg, *x = &balances[*(const uint32_t *)a],
 			     *y = &balances[*(const uint32_t *)b];
 
-	if (x->sku_id != y->sku_id)
-		return x->sku_id < y->sku_id ? -1 : 1;
-	return (x->location_id > y->location_id) - (x->location_id < y->location_id);
+	return pair_order(x->sku_id, x->location_id, y->sku_id, y->location_id);
 }
 
 /* ---- quotas */

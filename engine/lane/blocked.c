@@ -47,8 +47,7 @@ void blocked_close(struct lane *l)
 /* False: the slot of this stored line stays as it is, because a split takes units of other lines. */
 static bool line_is_taken(const struct op *op, const struct line *stored)
 {
-	return !op_trait(op)->divides ||
-	       bsearch(stored, op->lines, op->lines_count, sizeof(op->lines[0]), line_order) != NULL;
+	return !op_trait(op)->divides || line_like(op->lines, op->lines_count, stored);
 }
 
 /* True: the operation needs every slot. A refused operation does where expired holds are given back first. */

@@ -54,11 +54,9 @@ static enum outcome state_outcome(enum reservation_state s)
 	return s > 0 && s < STATES ? outcomes[s] : BUSY;
 }
 
-/* The stored line of the same sku and location; NULL: there is none. Codes are compared: the line of an operation may
- * have no number. */
-static struct line *stored_line(struct reservation *r, const struct line *line)
+static const struct line *stored_line(const struct reservation *r, const struct line *line)
 {
-	return r ? bsearch(line, r->lines, r->lines_count, sizeof(r->lines[0]), line_order) : NULL;
+	return r ? line_like(r->lines, r->lines_count, line) : NULL;
 }
 
 bool op_is_over_held(const struct op *op)
@@ -314,8 +312,6 @@ static enum outcome amend_decide(struct batch *b, struct op *op)
 {
 	enum outcome out;
 
-	if (!op->found)
-		return NO_ORDER;
 	out = amended_decide(b, op, reservation_reads(op->found));
 	if (out == OUTCOME_OK)
 		out = units_decide(b, op);
@@ -475,8 +471,6 @@ static enum outcome confirm_decide(struct batch *b, struct op *op)
 	const struct reservation *f = op->found;
 
 	op->change.reacquired = false;
-	if (!f)
-		return NO_ORDER;
 	switch (reservation_reads(f)) {
 	case HELD:
 		return OUTCOME_OK;
@@ -496,8 +490,6 @@ static enum outcome release_decide(struct batch *b, struct op *op)
 	const struct reservation *f = op->found;
 
 	(void)b;
-	if (!f)
-		return NO_ORDER;
 	switch (reservation_reads(f)) {
 	case RELEASED:
 		return OUTCOME_REPLAYED;
@@ -516,8 +508,6 @@ static enum outcome extend_decide(struct batch *b, struct op *op)
 	const struct reservation *f = op->found;
 
 	(void)b;
-	if (!f)
-		return NO_ORDER;
 	return reservation_reads(f) == HELD ? OUTCOME_OK : state_outcome(reservation_reads(f));
 }
 
@@ -526,8 +516,6 @@ static enum outcome kick_decide(struct batch *b, struct op *op)
 	const struct reservation *f = op->found;
 
 	(void)b;
-	if (!f)
-		return NO_ORDER;
 	if (f->state == CONFIRMED && f->attempts == 0 && !f->task_id && f->last_error &&
 	    strcmp(f->last_error, ERROR_LOCKED) != 0)
 		return OUTCOME_REPLAYED; /* kicked already, and not claimed since */
@@ -539,8 +527,6 @@ static enum outcome settle_decide(struct batch *b, struct op *op)
 	enum outcome out;
 
 	(void)b;
-	if (!op->found)
-		return NO_ORDER;
 	if (op->found->state == SETTLED)
 		return OUTCOME_REPLAYED;
 	out = settled_decide(op, reservation_reads(op->found));
@@ -561,8 +547,6 @@ static enum outcome on_hold_decide(struct batch *b, struct op *op)
 	const struct reservation *f = op->found;
 
 	(void)b;
-	if (!f)
-		return NO_ORDER;
 	if (!reservation_is_live(reservation_reads(f)))
 		return state_outcome(reservation_reads(f));
 	if (is_held_so(f, &op->change))
@@ -576,8 +560,6 @@ static enum outcome off_hold_decide(struct batch *b, struct op *op)
 	const struct reservation *f = op->found;
 
 	(void)b;
-	if (!f)
-		return NO_ORDER;
 	return reservation_is_live(reservation_reads(f)) && reservation_on_hold(f) ? OUTCOME_OK : OUTCOME_REPLAYED;
 }
 
@@ -611,7 +593,9 @@ static void released_count(struct batch *b, const struct op *op)
 
 static void op_decide(struct batch *b, struct op *op)
 {
-	op->outcome = decisions[op->kind](b, op);
+	bool absent = !op_trait(op)->makes && !op->found;
+
+	op->outcome = absent ? NO_ORDER : decisions[op->kind](b, op);
 	op->writes = op->outcome == OUTCOME_OK;
 	if (op->writes && op->becomes == RELEASED && b->needs & NEEDS_QUOTA)
 		released_count(b, op);

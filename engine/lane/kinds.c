@@ -19,7 +19,7 @@ bool line_is_stopped(const struct line *line)
 static int64_t line_adds(const struct op *op, const struct line *line)
 {
 	const struct reservation *had = op_replaced(op);
-	const struct line *old = had ? bsearch(line, had->lines, had->lines_count, sizeof(*line), line_order) : NULL;
+	const struct line        *old = had ? line_like(had->lines, had->lines_count, line) : NULL;
 
 	return line->qty - (old && old->qty > 0 ? old->qty : 0);
 }

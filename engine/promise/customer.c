@@ -79,6 +79,5 @@ void portions_write_lowered(struct txn *t, struct values *rows, const struct por
 		if (p->list[i].lowered > 0)
 			values_row(rows, V_TEXT(p->list[i].customer), V_INT(p->list[i].sku_id),
 			           V_INT(-p->list[i].lowered));
-	if (rows->count > 0)
-		txn_run(t, name, &(struct fill){.rows = rows});
+	txn_rows(t, name, rows);
 }

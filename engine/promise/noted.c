@@ -8,7 +8,6 @@ void noted_follow(struct txn *t, struct reservation *const *list, size_t count)
 	for (size_t i = 0; i < count; i++)
 		if (list[i]->noted & NOTED_TEXTS)
 			values_row(&ids, V_INT(list[i]->reservation_id));
-	if (ids.count > 0)
-		txn_run(t, NOTE_STATES, &(struct fill){.rows = &ids});
+	txn_rows(t, NOTE_STATES, &ids);
 	values_fini(&ids);
 }

@@ -95,10 +95,7 @@ static void orders_write(struct txn *t, const struct relocations *all, struct va
 	for (size_t i = 0; i < all->orders_count; i++)
 		if (is_due(&all->orders[i]) == due)
 			reservations_as_read(rows, &all->orders[i].reservation, 1);
-	if (rows->rows == 0)
-		return;
-	txn_run(t, due ? RESERVATION_SERVE_LAST : RESERVATION_SERVE, &(struct fill){.rows = rows});
-	txn_expect(t, rows->rows, TXN_MOVED);
+	txn_move(t, due ? RESERVATION_SERVE_LAST : RESERVATION_SERVE, &(struct fill){.rows = rows});
 }
 
 void relocations_orders(struct txn *t, const struct relocations *all, struct values *rows)

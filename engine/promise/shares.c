@@ -24,12 +24,9 @@ void share_add(struct shares *s, uint32_t sku_id, uint32_t location_id, uint16_t
 static int share_order(const void *a, const void *b)
 {
 	const struct share *x = a, *y = b;
+	int                 order = pair_order(x->sku_id, x->location_id, y->sku_id, y->location_id);
 
-	if (x->sku_id != y->sku_id)
-		return x->sku_id < y->sku_id ? -1 : 1;
-	if (x->location_id != y->location_id)
-		return x->location_id < y->location_id ? -1 : 1;
-	return (x->slot > y->slot) - (x->slot < y->slot);
+	return order ? order : (x->slot > y->slot) - (x->slot < y->slot);
 }
 
 static void share_join(void *sum, const void *one)
@@ -81,7 +78,7 @@ void promise_replace(struct shares *s, const struct reservation *of, const char 
 	portions_replace(&s->customers, of, customer, lines, count);
 	for (size_t i = 0; i < of->lines_count; i++) {
 		const struct line *old = &of->lines[i];
-		const struct line *line = bsearch(old, lines, count, sizeof(*line), line_order);
+		const struct line *line = line_like(lines, count, old);
 		int64_t            granted = line ? line->granted : 0;
 		uint32_t           sku = sku_id(old->sku), location = old->location->location_id;
 

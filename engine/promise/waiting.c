@@ -8,8 +8,7 @@ static void waiting_run(struct txn *t, enum statement name, struct reservation *
 	for (size_t i = 0; i < count; i++)
 		if (lines_wait(list[i]->lines, list[i]->lines_count))
 			values_row(&ids, V_INT(list[i]->reservation_id));
-	if (ids.count > 0)
-		txn_run(t, name, &(struct fill){.rows = &ids});
+	txn_rows(t, name, &ids);
 	values_fini(&ids);
 }
 

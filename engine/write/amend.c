@@ -5,27 +5,20 @@
 #include "engine/write/fence.h"
 #include "engine/promise/relocate.h"
 
-#include <stdlib.h>
-
 static bool amends(const struct op *op)
 {
 	return op->writes && op->kind == OP_AMEND;
 }
 
-static const struct line *line_of(const struct line *lines, size_t count, const struct line *like)
-{
-	return bsearch(like, lines, count, sizeof(*like), line_order);
-}
-
 static const struct line *line_before(const struct op *op, const struct line *line)
 {
-	return line_of(op->found->lines, op->found->lines_count, line);
+	return line_like(op->found->lines, op->found->lines_count, line);
 }
 
 /* Units that the order has where it had this line. */
 static int64_t units_after(const struct op *op, const struct line *before)
 {
-	const struct line *line = line_of(op->lines, op->lines_count, before);
+	const struct line *line = line_like(op->lines, op->lines_count, before);
 
 	return line ? line->granted : 0;
 }
@@ -57,8 +50,7 @@ static void times_write(struct lane *l)
 		if (amends(op) && op->reserve.ttl_s > 0 && op->found->state == HELD)
 			values_row(&l->rows, V_INT(op->found->reservation_id), V_INT(op->reserve.ttl_s));
 	}
-	if (l->rows.count > 0)
-		txn_run(&l->txn, AMEND_TTL, &(struct fill){.rows = &l->rows});
+	txn_rows(&l->txn, AMEND_TTL, &l->rows);
 }
 
 /* Removes the rows of shortages of best efforts: their lines are no more. */
@@ -68,8 +60,7 @@ static void shorts_drop(struct lane *l)
 	for (size_t i = 0; i < l->batch.count; i++)
 		if (amends(l->batch.ops[i]) && l->batch.ops[i]->found->noted & (NOTED_TEXTS | NOTED_SHORTS))
 			values_row(&l->rows, V_INT(l->batch.ops[i]->found->reservation_id));
-	if (l->rows.count > 0)
-		txn_run(&l->txn, AMEND_SHORTS_DROP, &(struct fill){.rows = &l->rows});
+	txn_rows(&l->txn, AMEND_SHORTS_DROP, &l->rows);
 }
 
 static void lines_leave(struct lane *l)
@@ -158,8 +149,7 @@ static void key_holds_set(struct lane *l)
 			units += op->lines[k].granted;
 		values_row(&l->rows, V_INT(op->found->reservation_id), V_INT(op->found->key_id), V_INT(units));
 	}
-	if (l->rows.count > 0)
-		txn_run(&l->txn, KEY_HOLD_SET, &(struct fill){.rows = &l->rows});
+	txn_rows(&l->txn, KEY_HOLD_SET, &l->rows);
 }
 
 void amends_insert(struct lane *l)

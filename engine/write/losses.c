@@ -78,7 +78,7 @@ static void line_lose(struct losses *losses, struct reservation *r, const struct
 /* The movement takes promised units of the line's sku and location; NULL: it does not. */
 static struct loss *loss_of(const struct op *op, const struct line *line)
 {
-	const struct line *of = bsearch(line, op->lines, op->lines_count, sizeof(*line), line_order);
+	const struct line *of = line_like(op->lines, op->lines_count, line);
 
 	return of ? of->loss : NULL;
 }
@@ -149,8 +149,7 @@ static void queue_join(struct lane *l, const struct losses *losses, struct share
 			           V_INT(lost->qty));
 		share_add(at_to, sku, lost->to->location_id, lost->slot, lost->qty, 0);
 	}
-	if (waited.count > 0)
-		txn_run(&l->txn, WAITING_LOSE_AHEAD, &(struct fill){.rows = &waited});
+	txn_rows(&l->txn, WAITING_LOSE_AHEAD, &waited);
 	txn_run(&l->txn, WAITING_LOSE, &(struct fill){.rows = &l->rows});
 	values_fini(&waited);
 	shares_sum(at_to);

@@ -75,8 +75,7 @@ void transfers_insert(struct lane *l)
 			           V_INT(t->to->location_id), V_INT(t->qty));
 		}
 	}
-	if (l->rows.count > 0)
-		txn_run(&l->txn, MOVEMENT_TRANSFER_ADD, &(struct fill){.rows = &l->rows});
+	txn_rows(&l->txn, MOVEMENT_TRANSFER_ADD, &l->rows);
 }
 
 void arrivals_insert(struct lane *l, const struct op *op)

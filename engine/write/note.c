@@ -44,8 +44,7 @@ static void customers_insert(struct lane *l)
 		if (notes_customer_alone(l->batch.ops[i]))
 			values_row(&l->rows, V_INT(l->batch.ops[i]->new_id), V_TEXT(op_customer(l->batch.ops[i])),
 			           V_INT(op_state(l->batch.ops[i])));
-	if (l->rows.count > 0)
-		txn_run(&l->txn, RESERVATION_NOTE_CUSTOMER, &(struct fill){.rows = &l->rows});
+	txn_rows(&l->txn, RESERVATION_NOTE_CUSTOMER, &l->rows);
 }
 
 /* Writes references and customers, and which order has replaced another: in the notes of both. */
@@ -64,8 +63,7 @@ static void texts_insert(struct lane *l)
 			values_row(&l->rows, V_INT(op->other->reservation_id), V_TEXT(NULL), V_TEXT(op->id),
 			           V_TEXT(NULL), V_TEXT(NULL), V_INT(RELEASED));
 	}
-	if (l->rows.count > 0)
-		txn_run(&l->txn, RESERVATION_NOTE_ADD, &(struct fill){.rows = &l->rows});
+	txn_rows(&l->txn, RESERVATION_NOTE_ADD, &l->rows);
 }
 
 static bool ships_later(const struct op *op)
@@ -103,8 +101,7 @@ static void shorts_insert(struct lane *l)
 				           V_INT(op->choices[k].qty), V_INT(op->choices[k].granted),
 				           V_INT(op->choices[k].limited));
 	}
-	if (l->rows.count > 0)
-		txn_run(&l->txn, RESERVATION_SHORT_ADD, &(struct fill){.rows = &l->rows});
+	txn_rows(&l->txn, RESERVATION_SHORT_ADD, &l->rows);
 }
 
 void notes_insert(struct lane *l)
@@ -156,8 +153,7 @@ void returns_write(struct lane *l)
 	for (size_t i = 0; i < l->batch.count; i++)
 		if (returns(l->batch.ops[i]) && !(l->batch.ops[i]->other->noted & NOTED_RETURNS))
 			values_row(&l->rows, V_INT(l->batch.ops[i]->other->reservation_id));
-	if (l->rows.count > 0)
-		txn_run(&l->txn, RETURNED_NOTE, &(struct fill){.rows = &l->rows});
+	txn_rows(&l->txn, RETURNED_NOTE, &l->rows);
 	returned_rows(l);
 	if (l->rows.count == 0)
 		return;

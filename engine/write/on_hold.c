@@ -54,8 +54,7 @@ static void tasks_lose(struct lane *l)
 		if (holds_back(op) && op->found->state == CONFIRMED && reservations_claimed(&op->found, 1))
 			reservations_as_read(&l->rows, &op->found, 1);
 	}
-	if (l->rows.count > 0)
-		txn_run(&l->txn, TASK_LOSE, &(struct fill){.rows = &l->rows});
+	txn_rows(&l->txn, TASK_LOSE, &l->rows);
 }
 
 /* Holds orders back that a task had when they were read, or the others. */
@@ -68,10 +67,7 @@ static void held_write(struct lane *l, bool claimed)
 		if (holds_back(op) && reservations_claimed(&op->found, 1) == claimed)
 			given_row(l, op->found, op->change.hold_until);
 	}
-	if (l->rows.count == 0)
-		return;
-	txn_run(&l->txn, RESERVATION_ON_HOLD, &(struct fill){.rows = &l->rows, .claimed = claimed});
-	txn_expect(&l->txn, l->rows.rows, TXN_MOVED);
+	txn_move(&l->txn, RESERVATION_ON_HOLD, &(struct fill){.rows = &l->rows, .claimed = claimed});
 }
 
 static void lifted_write(struct lane *l)
@@ -80,10 +76,7 @@ static void lifted_write(struct lane *l)
 	for (size_t i = 0; i < l->batch.count; i++)
 		if (lifts(l->batch.ops[i]))
 			given_row(l, l->batch.ops[i]->found, 0);
-	if (l->rows.count == 0)
-		return;
-	txn_run(&l->txn, RESERVATION_OFF_HOLD, &(struct fill){.rows = &l->rows});
-	txn_expect(&l->txn, l->rows.rows, TXN_MOVED);
+	txn_move(&l->txn, RESERVATION_OFF_HOLD, &(struct fill){.rows = &l->rows});
 }
 
 void on_hold_change(struct lane *l)
@@ -116,8 +109,7 @@ static void rows_add(struct lane *l)
 			hold_row(l, op->new_id, from->hold_until,
 			         op->kind == OP_RESERVE ? op->reserve.ship_after : from->ship_after, from->hold_reason);
 	}
-	if (l->rows.count > 0)
-		txn_run(&l->txn, ON_HOLD_ADD, &(struct fill){.rows = &l->rows});
+	txn_rows(&l->txn, ON_HOLD_ADD, &l->rows);
 }
 
 /* The order with the row that the operation removes; NULL: none has one. */

@@ -299,10 +299,7 @@ static void replaced_write(struct lane *l, bool claimed)
 		if (replaces(op) && (op->other->state != CONFIRMED || reservations_claimed(&op->other, 1)) == claimed)
 			reservations_as_read(&l->rows, &op->other, 1);
 	}
-	if (l->rows.count == 0)
-		return;
-	txn_run(&l->txn, RESERVATION_REPLACE, &(struct fill){.rows = &l->rows, .claimed = claimed});
-	txn_expect(&l->txn, l->rows.rows, TXN_MOVED);
+	txn_move(&l->txn, RESERVATION_REPLACE, &(struct fill){.rows = &l->rows, .claimed = claimed});
 }
 
 static void replaced_lines_end(struct lane *l)
@@ -311,8 +308,7 @@ static void replaced_lines_end(struct lane *l)
 	for (size_t i = 0; i < l->batch.count; i++)
 		if (replaces(l->batch.ops[i]))
 			values_row(&l->rows, V_INT(l->batch.ops[i]->other->reservation_id));
-	if (l->rows.count > 0)
-		txn_run(&l->txn, RESERVATION_LINE_END, &(struct fill){.rows = &l->rows});
+	txn_rows(&l->txn, RESERVATION_LINE_END, &l->rows);
 }
 
 /* The order of the operation that has another state behind it; NULL: none has. */
@@ -336,8 +332,7 @@ static void notes_follow(struct lane *l)
 		if (r && r->noted & NOTED_TEXTS)
 			values_row(&l->rows, V_INT(r->reservation_id));
 	}
-	if (l->rows.count > 0)
-		txn_run(&l->txn, NOTE_STATES, &(struct fill){.rows = &l->rows});
+	txn_rows(&l->txn, NOTE_STATES, &l->rows);
 }
 
 void reservations_change(struct lane *l)
@@ -396,8 +391,7 @@ static void key_holds_insert(struct lane *l)
 			units += op->lines[k].granted;
 		values_row(&l->rows, V_INT(op->new_id), V_INT(op->key_id), V_INT(units));
 	}
-	if (l->rows.count > 0)
-		txn_run(&l->txn, KEY_HOLD_ADD, &(struct fill){.rows = &l->rows});
+	txn_rows(&l->txn, KEY_HOLD_ADD, &l->rows);
 }
 
 /* Orders that replace confirmed ones stand in their places. */

@@ -69,8 +69,7 @@ static void parts_insert(struct lane *l)
 		values_row(&l->rows, V_INT(op->new_id), V_TEXT(op->id), V_BYTES(op->lines_hash, sizeof(op->lines_hash)),
 		           V_INT(op_state(op)), V_INT(op->other->reservation_id), V_INT(op_notes(op)));
 	}
-	if (l->rows.count > 0)
-		txn_run(&l->txn, SPLIT_PART_ADD, &(struct fill){.rows = &l->rows});
+	txn_rows(&l->txn, SPLIT_PART_ADD, &l->rows);
 }
 
 static void part_lines_insert(struct lane *l)
@@ -98,8 +97,7 @@ static void part_lines_insert(struct lane *l)
 	for (size_t i = 0; i < l->batch.count; i++)
 		if (splits(l->batch.ops[i]) && !reservation_is_live(op_state(l->batch.ops[i])))
 			values_row(&l->rows, V_INT(l->batch.ops[i]->new_id));
-	if (l->rows.count > 0)
-		txn_run(&l->txn, RESERVATION_LINE_END, &(struct fill){.rows = &l->rows});
+	txn_rows(&l->txn, RESERVATION_LINE_END, &l->rows);
 }
 
 /* The key that made the first holds the part, too. Both rows are written whatever the first's state and its key's
@@ -120,8 +118,7 @@ static void part_holds_insert(struct lane *l)
 		if (op_state(op) == HELD)
 			values_row(&l->rows, V_INT(op->new_id), V_INT(op->other->key_id), V_INT(units));
 	}
-	if (l->rows.count > 0)
-		txn_run(&l->txn, KEY_HOLD_SET, &(struct fill){.rows = &l->rows});
+	txn_rows(&l->txn, KEY_HOLD_SET, &l->rows);
 }
 
 void splits_insert(struct lane *l)

@@ -66,12 +66,9 @@ static void promise_read(void *arg, const struct db_row *row)
 static int slot_order(const void *a, const void *b)
 {
 	const struct slot_row *x = a, *y = b;
+	int                    order = pair_order(x->sku_id, x->location_id, y->sku_id, y->location_id);
 
-	if (x->sku_id != y->sku_id)
-		return x->sku_id < y->sku_id ? -1 : 1;
-	if (x->location_id != y->location_id)
-		return x->location_id < y->location_id ? -1 : 1;
-	return (x->slot > y->slot) - (x->slot < y->slot);
+	return order ? order : (x->slot > y->slot) - (x->slot < y->slot);
 }
 
 /* The number of the first row of sorted ones that does not stand ahead of this place. */
@@ -121,8 +118,7 @@ static void promises_lock(struct lane *l, const struct op *op, struct slot_rows 
 		if (op->lines[k].loss)
 			values_row(&l->rows, V_INT(sku_id(op->lines[k].sku)), V_INT(op->lines[k].loss->to->location_id),
 			           V_INT(0), V_INT(1));
-	if (l->rows.count > 0)
-		txn_run(&l->txn, PROMISE_ENTER, &(struct fill){.rows = &l->rows});
+	txn_rows(&l->txn, PROMISE_ENTER, &l->rows);
 	if (sums.count > 0)
 		txn_read(&l->txn, PROMISE_READ, &(struct fill){.rows = &sums}, promise_read, s);
 	values_fini(&sums);
@@ -437,8 +433,7 @@ static void stocktake_write(struct lane *l, struct op *op, struct slot_rows *s)
 	values_reset(&l->rows);
 	for (size_t k = 0; k < op->lines_count; k++)
 		line_spread(l, op, &op->lines[k], s, &lines);
-	if (l->rows.count > 0)
-		txn_run(&l->txn, STOCK_ADD, &(struct fill){.rows = &l->rows});
+	txn_rows(&l->txn, STOCK_ADD, &l->rows);
 	values_reset(&l->rows);
 	for (size_t i = 0; i < s->count; i++)
 		if (s->list[i].change < 0 || s->list[i].lost > 0)

@@ -3,8 +3,6 @@
 #include "engine/write/waits.h"
 #include "engine/promise/waiting.h"
 
-#include <stdlib.h>
-
 /* A line of the new order waits. */
 static bool op_waits(const struct op *op)
 {
@@ -53,11 +51,6 @@ static void waits_fini(struct waits *w)
 	values_fini(&w->less);
 }
 
-static const struct line *line_of(const struct line *lines, size_t count, const struct line *like)
-{
-	return bsearch(like, lines, count, sizeof(*like), line_order);
-}
-
 static void order_list(struct waits *w, uint64_t id, bool amended)
 {
 	values_row(&w->ids, V_INT(id));
@@ -71,7 +64,7 @@ static void follow_list(struct waits *w, const struct op *op, bool held)
 	const struct reservation *of = op->other;
 
 	for (size_t i = 0; i < op->lines_count; i++) {
-		const struct line *line = &op->lines[i], *old = line_of(of->lines, of->lines_count, line);
+		const struct line *line = &op->lines[i], *old = line_like(of->lines, of->lines_count, line);
 		int64_t            left = old ? old->qty - line->granted : 0;
 
 		if (old && line->granted > 0 && line_waits(line))
@@ -114,7 +107,7 @@ static void changed_list(struct lane *l, const struct op *op, struct waits *w)
 static void amended_line(struct lane *l, const struct op *op, const struct line *line, struct waits *w)
 {
 	const struct reservation *of = op->found;
-	const struct line        *old = line_of(of->lines, of->lines_count, line);
+	const struct line        *old = line_like(of->lines, of->lines_count, line);
 	int64_t id = (int64_t)of->reservation_id, sku = sku_id(line->sku), location = line->location->location_id;
 	int64_t more = line->granted - (old ? old->qty : 0);
 
@@ -146,28 +139,21 @@ static void given_write(struct lane *l)
 		if (op->writes && op_waits_since(op) > 0)
 			values_row(&l->rows, V_INT(op->new_id), V_INT(op_waits_since(op)));
 	}
-	if (l->rows.count > 0)
-		txn_run(&l->txn, WAITS_SINCE_ADD, &(struct fill){.rows = &l->rows});
-}
-
-static void rows_run(struct lane *l, enum statement name, const struct values *rows)
-{
-	if (rows->count > 0)
-		txn_run(&l->txn, name, &(struct fill){.rows = rows});
+	txn_rows(&l->txn, WAITS_SINCE_ADD, &l->rows);
 }
 
 static void orders_run(struct lane *l, struct waits *w)
 {
-	rows_run(l, WAITING_ADD, &l->rows);
-	rows_run(l, WAITING_FOLLOW, &w->follow);
-	rows_run(l, WAITING_MORE, &w->more);
-	rows_run(l, WAITING_LESS, &w->less);
-	rows_run(l, WAITING_CONFIRM, &w->ids);
-	rows_run(l, WAITING_JOIN, &w->amended);
-	rows_run(l, WAITING_END, &w->ids);
+	txn_rows(&l->txn, WAITING_ADD, &l->rows);
+	txn_rows(&l->txn, WAITING_FOLLOW, &w->follow);
+	txn_rows(&l->txn, WAITING_MORE, &w->more);
+	txn_rows(&l->txn, WAITING_LESS, &w->less);
+	txn_rows(&l->txn, WAITING_CONFIRM, &w->ids);
+	txn_rows(&l->txn, WAITING_JOIN, &w->amended);
+	txn_rows(&l->txn, WAITING_END, &w->ids);
 	if (w->amended.count > 0)
 		waiting_trim(&l->txn, &w->amended);
-	rows_run(l, RESERVATION_WAIT, &w->ids);
+	txn_rows(&l->txn, RESERVATION_WAIT, &w->ids);
 }
 
 void waits_write(struct lane *l)

@@ -58,9 +58,7 @@ static int found_order(const void *a, const void *b)
 {
 	const struct found *x = a, *y = b;
 
-	if (x->sku_id != y->sku_id)
-		return x->sku_id < y->sku_id ? -1 : 1;
-	return (x->location_id > y->location_id) - (x->location_id < y->location_id);
+	return pair_order(x->sku_id, x->location_id, y->sku_id, y->location_id);
 }
 
 static enum db_result look_read(struct db *db, const struct values *rows, struct look *l)

@@ -112,9 +112,7 @@ static int want_order(const void *a, const void *b)
 {
 	const struct loss_want *x = a, *y = b;
 
-	if (x->sku_id != y->sku_id)
-		return x->sku_id < y->sku_id ? -1 : 1;
-	return (x->location_id > y->location_id) - (x->location_id < y->location_id);
+	return pair_order(x->sku_id, x->location_id, y->sku_id, y->location_id);
 }
 
 /* Keeps the orders that would lose units, and `spare` more. Returns the number without the spare ones. */
