@@ -21,7 +21,6 @@
 #include "engine/base/nearest.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static int help_run(void);
 static int pages_run(void);

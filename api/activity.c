@@ -10,8 +10,6 @@
 #include "engine/busy.h"
 
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 enum { SECONDS = 600 };

@@ -4,7 +4,6 @@
 #include "engine/base/hash.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static const struct file {
 	const char *name, *text;

@@ -11,8 +11,6 @@
 #include "engine/read/census.h"
 
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { CENSUS_AGE_MS = 10000, CENSUS_OLD_MS = 15000 };
 

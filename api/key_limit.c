@@ -12,8 +12,6 @@
 #include "engine/read/key.h"
 
 #include <poll.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum {
 	COUNT_EVERY_MS = 2000,

@@ -5,8 +5,6 @@
 #include "engine/base/memory.h"
 
 #include <openssl/crypto.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 enum { TOKEN_MAX = 256, LOOK_MS = 400 };

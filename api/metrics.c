@@ -8,8 +8,6 @@
 #include "engine/db/storage.h"
 #include "jobs/pause.h"
 
-#include <string.h>
-
 /* One answer of /metrics: the sources that its functions read. */
 struct scrape {
 	struct text                *to;

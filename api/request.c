@@ -12,8 +12,6 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 enum { REQUEST_MAGIC = 0x48745265 };

@@ -28,7 +28,6 @@
 #include "engine/base/nearest.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static const struct {
 	const char *method, *path;

@@ -23,7 +23,6 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <signal.h>
-#include <stdlib.h>
 
 enum {
 	HEAD_MAX = 32 << 10, /* bytes of a request's head */

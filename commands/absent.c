@@ -3,8 +3,6 @@
 #include "engine/catalogue/locations.h"
 #include "engine/rows.h"
 
-#include <string.h>
-
 enum { PAGE = 500 };
 
 struct walk {

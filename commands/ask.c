@@ -10,7 +10,6 @@
 #include "engine/loop.h"
 
 #include <poll.h>
-#include <stdlib.h>
 
 enum { POLL_MS = 100 };
 

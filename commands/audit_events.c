@@ -17,8 +17,6 @@
 #include "engine/log/event_walk.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum {

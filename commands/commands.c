@@ -18,8 +18,6 @@
 #include "jobs/work.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { KICK_BATCH = 500, PURGE_BATCH = 500 };

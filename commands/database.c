@@ -11,7 +11,6 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 /* HOST_S: longest silence of a host, if there are several, while it is asked for its settings. */

@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #define UNITS_MAX (INT64_MAX / 2)

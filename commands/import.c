@@ -22,8 +22,6 @@
 #include "engine/loop.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 enum { NAME_MAX_BYTES = 40 };

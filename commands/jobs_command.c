@@ -9,7 +9,6 @@
 #include "jobs/pause.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static void list_json(const struct job_state *list, const struct job_workers *workers)
 {

@@ -10,8 +10,6 @@
 #include "engine/read/key.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { KEY_BYTES = 32, WHY_SIZE = 400 };
 

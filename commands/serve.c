@@ -29,7 +29,6 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #define PAUSED_MAX 0.1 /* share of a minute that flow control may take */

@@ -9,7 +9,6 @@
 #include "engine/base/log.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { COLUMNS_MAX = 16, GAP = 2 };

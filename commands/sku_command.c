@@ -10,7 +10,6 @@
 #include "jobs/sales.h"
 
 #include <stdio.h>
-#include <string.h>
 
 struct act {
 	struct sales_wish wish;

@@ -10,8 +10,6 @@
 #include "engine/read/census.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static void figure_json(void *arg, const char *name, int64_t n)
 {

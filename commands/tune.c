@@ -20,7 +20,6 @@
 
 #include <poll.h>
 #include <stdio.h>
-#include <string.h>
 
 #define TUNE_SKU "tune"
 

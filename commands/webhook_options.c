@@ -5,9 +5,6 @@
 #include "engine/base/memory.h"
 #include "jobs/webhooks/address.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static bool keys_read(struct vault *v, const char *list, char *why, size_t why_size)
 {
 	char *files = mem_copy(list), *rest = files;

@@ -7,8 +7,6 @@
 #include "engine/catalogue/past.h"
 #include "engine/read/reader.h"
 
-#include <stdlib.h>
-
 struct engine {
 	struct shared    shared;
 	unsigned         lanes_count;

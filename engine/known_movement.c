@@ -2,8 +2,6 @@
 #include "engine/known_movement.h"
 #include "engine/db/db.h"
 
-#include <string.h>
-
 struct look {
 	const struct op *movement;
 	bool             known;

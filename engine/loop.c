@@ -4,7 +4,6 @@
 #include "engine/base/thread.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 

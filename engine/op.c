@@ -4,9 +4,6 @@
 #include "engine/base/hash.h"
 #include "engine/base/memory.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { OP_MAGIC = 0x4f703031 };
 enum op_stage { STAGE_QUEUED, STAGE_TAKEN, STAGE_CANCELLED };
 

@@ -5,9 +5,6 @@
 #include "engine/base/memory.h"
 #include "engine/catalogue/past.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 const char *reservation_state_name(enum reservation_state s)
 {
 	static const char *const names[STATES] = {

@@ -7,8 +7,6 @@
 #include "engine/db/writer.h"
 #include "jobs/stop.h"
 
-#include <stdlib.h>
-
 /* LOCK_WAIT_S: how long a chore waits for a lock of another connection. The other chores wait for it meanwhile. */
 enum { CHORES_MAX = 8, CONFLICT_MS = 10, FAILED_MS = 500, LOCK_WAIT_S = 1 };
 

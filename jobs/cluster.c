@@ -15,8 +15,6 @@
 #include "jobs/stop.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 enum { PROBE_S = 2, CHOOSE_S = 3, BEAT_MS = 1000, TROUBLE_MS = 100, MOVE_MS = 2000, GRACE_MS = 200 };

@@ -5,8 +5,6 @@
 #include "engine/base/text.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 void answers_init(struct answers *a, struct reservation **orders, size_t count)
 {

@@ -6,9 +6,6 @@
 #include "jobs/task/complete.h"
 #include "jobs/work.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { JOBS_MAX = 4, EXPIRE_PAUSE_MS = 500, SETTLE_PAUSE_MS = 1000, REAP_PAUSE_MS = 5000, BATCH = 500 };
 
 struct jobs {

@@ -6,7 +6,6 @@
 #include "jobs/task/complete.h"
 
 #include <stdio.h>
-#include <string.h>
 
 struct locations_found {
 	struct location_row *list;

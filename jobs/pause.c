@@ -4,7 +4,6 @@
 #include "engine/base/log.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { READY_MAX = 10000, LOOK_MS = 2000 };
 

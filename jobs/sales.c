@@ -8,9 +8,6 @@
 #include "engine/catalogue/past.h"
 #include "engine/catalogue/sku_limits.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static const char *reason_of(const struct sales_wish *wish)
 {
 	return !wish->for_sale && *wish->reason ? wish->reason : NULL;

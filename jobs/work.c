@@ -18,8 +18,6 @@
 #include "jobs/webhooks/deliver.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* LOAD_OPS, REST: settling makes way for orders. While the lanes do more than LOAD_OPS operations a second, a worker

@@ -4,8 +4,6 @@
 #include "engine/base/memory.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define EXPECTED "schema_expected" /* the temporary table */
 #define ENGINE   ") ENGINE="

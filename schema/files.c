@@ -1,9 +1,6 @@
 /* files.c - see files.h. */
 #include "schema/files.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static const struct schema_file list[] = {
 #include "schema.h"
 };

@@ -9,7 +9,6 @@
 #include "schema/compare.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #define AT_WORK "another migration is at work"

@@ -8,8 +8,6 @@
 #include "jobs/task/kick.h"
 #include "jobs/task/task.h"
 
-#include <stdlib.h>
-
 enum { GROUPS_MAX = 100 };
 
 struct buried_call {

@@ -5,9 +5,6 @@
 #include "engine/base/memory.h"
 #include "engine/read/cursor.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static void call_free(void *arg)
 {
 	struct job_call *call = arg;

@@ -6,7 +6,6 @@
 #include "jobs/pause.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 struct jobs_call {
 	struct job_call job;

@@ -4,7 +4,6 @@
 #include "engine/read/cursor.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { PAGE_STANDARD = 100, PAGE_MAX = 1000 };
 

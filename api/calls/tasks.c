@@ -10,8 +10,6 @@
 #include "jobs/task/complete.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { CLAIM_STANDARD = 100, LEASE_MAX = 3600, ORDERS_MAX = CLAIM_MAX, ERROR_MAX = 500 };
 

@@ -11,8 +11,6 @@
 
 #include <openssl/crypto.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { TYPES_MAX = 64, ATTEMPTS_WAIT_MS = 1500, ATTEMPTS_LOOK_MS = 200 };
 

@@ -7,9 +7,6 @@
 #include "api/http/http1.h"
 #include "engine/base/text.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { SIZE_DIGITS = 15 };
 
 static const struct {

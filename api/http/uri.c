@@ -3,7 +3,6 @@
 
 #include <arpa/inet.h>
 #include <ctype.h>
-#include <string.h>
 
 static bool is_address(const char *host, size_t len)
 {

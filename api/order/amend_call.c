@@ -3,8 +3,6 @@
 #include "api/order/reservations.h"
 #include "api/request.h"
 
-#include <string.h>
-
 #define VERSION_MAX ((INT64_C(1) << 53) - 1)
 
 static struct op *read_amend(struct request *r, struct json_reader *in)

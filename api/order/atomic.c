@@ -3,7 +3,6 @@
 #include "api/request.h"
 
 #include <stdio.h>
-#include <string.h>
 
 bool atomic_fits(struct request *r, size_t items)
 {

@@ -8,8 +8,6 @@
 #include "engine/log/history.h"
 #include "engine/read/cursor.h"
 
-#include <string.h>
-
 struct history_call {
 	struct job_call job;
 	char            order_id[ID_MAX + 1];

@@ -3,7 +3,6 @@
 #include "api/order/reservations.h"
 #include "api/request.h"
 
-#include <string.h>
 #include <time.h>
 
 /* The clock of this machine judges whether the time lies ahead, and how far: a bound for slips of the pen. */

@@ -6,7 +6,6 @@
 #include "engine/rows_json.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static void item_write(struct json_writer *w, const void *item)
 {

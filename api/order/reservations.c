@@ -7,7 +7,6 @@
 #include "engine/rows_json.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 enum { LINES_MAX = 1000, BATCH_MAX = 1000, TTL_S = 900 };

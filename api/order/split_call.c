@@ -3,8 +3,6 @@
 #include "api/order/reservations.h"
 #include "api/request.h"
 
-#include <string.h>
-
 static struct op *read_split(struct request *r, struct json_reader *in)
 {
 	static const char *const            thens[] = {"confirm", "release", "settle", NULL};

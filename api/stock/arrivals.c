@@ -7,8 +7,6 @@
 #include "engine/catalogue/past.h"
 #include "jobs/waiting/arrival.h"
 
-#include <stdlib.h>
-
 /* ANSWER_MS: the answer waits no longer. TURN_MS: no turn takes longer, unless it waits for rows or the database. */
 enum { ANSWER_MS = 1000, TURN_MS = 250 };
 

@@ -2,9 +2,6 @@
 #include "api/stock/availability.h"
 #include "engine/base/memory.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* SKUS_MAX: different ones in a call. */
 enum { SKUS_MAX = 1000, BASKETS_MAX = 100, BASKET_LINES_MAX = 100 };
 

@@ -7,8 +7,6 @@
 #include "engine/read/cursor.h"
 #include "jobs/location.h"
 
-#include <string.h>
-
 struct location_call {
 	struct job_call job;
 	/* ---- asked */

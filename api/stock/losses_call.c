@@ -5,8 +5,6 @@
 #include "engine/base/memory.h"
 #include "jobs/waiting/loss.h"
 
-#include <stdlib.h>
-
 /* PICK_MS: no pick begins later. TURN_MS: no turn takes longer while other work of the background waits. */
 enum { PICK_MS = 6000, TURN_MS = 250 };
 

@@ -3,9 +3,6 @@
 #include "api/request.h"
 #include "engine/base/memory.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 struct sales_call {
 	struct job_call   job;
 	struct sales_wish wish;

@@ -5,7 +5,6 @@
 #include "engine/catalogue/sku_limits.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define NAME_FORM "must be 1 to 200 characters of UTF-8 without control characters"
 

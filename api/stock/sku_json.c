@@ -3,9 +3,6 @@
 #include "api/stock/availability.h"
 #include "api/stock/sku_details_call.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static int total_order(const void *a, const void *b)
 {
 	return strcmp(((const struct total *)a)->location->code, ((const struct total *)b)->location->code);

@@ -3,8 +3,6 @@
 #include "api/stock/availability.h"
 #include "api/stock/sku_json.h"
 
-#include <string.h>
-
 static void stock_write(struct json_writer *w, void *arg)
 {
 	const struct op *op = arg;

@@ -16,8 +16,6 @@
 #include "engine/rows_json.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define NOWHERE_RULE "is required where the location has no waits_at"
 #define AHEAD_RULE   "must be at most 35 days back, and not ahead of the database's clock"

@@ -7,8 +7,6 @@
 #include "engine/read/cursor.h"
 #include "jobs/levels/threshold.h"
 
-#include <string.h>
-
 struct threshold_call {
 	struct job_call job;
 	char            sku[SKU_MAX + 1], location[LOCATION_MAX + 1]; /* the location empty: over all */

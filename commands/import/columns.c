@@ -3,9 +3,6 @@
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { OTHERS_MAX = 400 }; /* bytes of names of columns in a message */
 
 static const struct column {

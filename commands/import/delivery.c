@@ -7,8 +7,6 @@
 #include "engine/op.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { ORDER_ROWS_MAX = 1000 };
 

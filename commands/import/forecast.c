@@ -3,7 +3,6 @@
 #include "engine/base/log.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { NAMED_MAX = 10 };
 

@@ -3,9 +3,6 @@
 #include "engine/base/hash.h"
 #include "engine/base/memory.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { KEYS_MIN = 64 };
 
 void keys_fini(struct keyset *k)

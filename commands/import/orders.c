@@ -9,8 +9,6 @@
 #include "engine/loop.h"
 
 #include <poll.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* TRIES_MAX: of an order while the database is busy or away; each waits for seconds, in the engine. */
 enum { ORDERS_FLYING = 2000, TTL_S = 900, TRIES_MAX = 12 };

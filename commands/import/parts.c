@@ -14,8 +14,6 @@
 
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* SKUS_KEPT: an engine never forgets a sku, and a file may have millions of them. TRIES_MAX: each of them waits for
  * seconds, in the engine. FLYING_KEYS: keys of rows that are remembered before all parts are waited for. */

@@ -4,9 +4,6 @@
 #include "engine/base/memory.h"
 #include "engine/op.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* SUM_MAX: units of a sku and location up to which every sum of its rows is tried. TRIED_MAX: rows times units. */
 enum { SUM_MAX = 1000000 };
 #define TRIED_MAX INT64_C(200000000)

@@ -7,7 +7,6 @@
 #include <csv.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 /* RECORD_MAX: a longer record is a quote that is not closed. HEAD_MAX: bytes in which the first line has to end. */
 enum { READ_BYTES = 1 << 16, RECORD_MAX = 4 << 20, HEAD_MAX = 1 << 20 };

@@ -1,6 +1,7 @@
-/* base.h - basics of every file: assert, the usual types, attributes, exit statuses, the version. Wrong things are of
- * three kinds. A bug ends the process by assert, which is never compiled out. A refusal is a value. Trouble of the
- * world (the database is away) is handled where it is met; a lack of memory ends the process (memory.h). */
+/* base.h - basics of every file: assert, the usual types, the C library's texts and memory, attributes, exit statuses,
+ * the version. Wrong things are of three kinds. A bug ends the process by assert, which is never compiled out. A
+ * refusal is a value. Trouble of the world (the database is away) is handled where it is met; a lack of memory ends the
+ * process (memory.h). */
 #ifndef BASE_H
 #define BASE_H
 
@@ -10,6 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Semantic versioning, https://semver.org. tests/tidy.sh compares it with debian/changelog and api/openapi.yaml. */
 #define HOLDFAST_VERSION "1.0.0-rc1"

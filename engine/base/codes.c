@@ -2,8 +2,6 @@
 #include "engine/base/codes.h"
 #include "engine/base/utf8.h"
 
-#include <string.h>
-
 static bool is_ascii(const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++)

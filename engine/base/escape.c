@@ -3,8 +3,6 @@
 #include "engine/base/text.h"
 #include "engine/base/utf8.h"
 
-#include <string.h>
-
 /* Escapes of one letter, and their characters. */
 static const char short_escapes[] = "\"\\/bfnrt", short_meanings[] = "\"\\/\b\f\n\r\t";
 

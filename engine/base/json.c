@@ -8,8 +8,6 @@
 #include "engine/base/utf8.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 struct json_doc {
 	struct scan_tree tree;

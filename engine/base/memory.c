@@ -3,8 +3,6 @@
 #include "engine/base/log.h"
 
 #include <malloc.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* TRIM: what the end of the heap may keep. With a LARGE of a MiB, a round of large bodies left a third of what they may

@@ -2,8 +2,6 @@
  * neighbours that changed places. */
 #include "engine/base/nearest.h"
 
-#include <string.h>
-
 enum { LETTERS_MAX = 64, BEGINNING_MIN = 3 };
 
 static bool same(char a, char b)

@@ -6,8 +6,6 @@
 #include "engine/base/memory.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Stands for an escape that no call takes: no code and no name of a member has it. */
 enum { DELETE = 0x7f };

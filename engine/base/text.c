@@ -3,8 +3,6 @@
 #include "engine/base/memory.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 void text_fini(struct text *t)
 {

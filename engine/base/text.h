@@ -5,7 +5,6 @@
 #include "engine/base/base.h"
 
 #include <stdatomic.h>
-#include <string.h>
 
 struct text {
 	char  *data;

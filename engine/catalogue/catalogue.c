@@ -8,8 +8,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 
 struct sku {
 	uint32_t sku_id;

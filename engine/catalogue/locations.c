@@ -2,9 +2,6 @@
 #include "engine/catalogue/locations.h"
 #include "engine/base/memory.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 const char *location_kind_name(enum location_kind k)
 {
 	static const char *const names[LOCATION_KINDS] = {

@@ -3,9 +3,6 @@
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- locations */
 
 struct locations_reader {

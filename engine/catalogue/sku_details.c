@@ -2,9 +2,6 @@
 #include "engine/catalogue/sku_details.h"
 #include "engine/base/memory.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 void sku_details_reset(struct sku_details *d)
 {
 	for (size_t i = 0; i < d->count; i++)

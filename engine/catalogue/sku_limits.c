@@ -4,8 +4,6 @@
 #include "engine/base/memory.h"
 #include "engine/catalogue/past.h"
 
-#include <stdlib.h>
-
 enum { LIMITS_PAGE = 5000 };
 
 struct limits_reader {

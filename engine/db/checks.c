@@ -3,8 +3,6 @@
 #include "engine/base/clock.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 enum { PREPARED_MIN = 512, IDLE_S_MIN = 5, CAUSAL_S_MAX = 5 };

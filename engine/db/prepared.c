@@ -4,8 +4,6 @@
 #include "engine/base/text.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const size_t widths[WIDTHS] = {1, 4, 16};
 enum { WIDEST = 16 };

@@ -5,8 +5,6 @@
 
 #include <errno.h>
 #include <mysql.h>
-#include <stdlib.h>
-#include <string.h>
 
 void db_other(const struct db_row *row)
 {

@@ -2,8 +2,6 @@
 #include "engine/db/statement.h"
 #include "engine/base/clock.h"
 
-#include <string.h>
-
 const struct sql_block statements[STATEMENT_COUNT] = {
 #define STATEMENT_TABLE
 #include "statements.h"

@@ -4,8 +4,6 @@
 #include "engine/base/counters.h"
 #include "engine/db/writer.h"
 
-#include <string.h>
-
 bool txn_goes_on(const struct txn *t)
 {
 	return t->result == DB_OK && t->verdict == TXN_DONE;

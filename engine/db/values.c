@@ -2,9 +2,6 @@
 #include "engine/db/values.h"
 #include "engine/base/memory.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 void values_reset(struct values *v)
 {
 	v->columns = v->rows = v->count = 0;

@@ -9,9 +9,6 @@
 #include "engine/lane/quota.h"
 #include "engine/write/fence.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* BALANCES and MAP: enough for a batch within BATCH_LINES. The first operation of a batch is never cut: hand-outs and
  * losses add lines to its orders, without a bound, and then the batch has more balances. */
 enum {

@@ -14,9 +14,6 @@
 #include "engine/lane/intake.h"
 #include "engine/write/fence.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { STUCK = 1 << 12, CUSTOMER = 1 << 16 /* beyond every slot */ };
 
 /* A slot that was found locked, or the row of a customer, and a mark of its contents then. The table is direct-mapped:

@@ -7,9 +7,6 @@
 #include "engine/lane/quota.h"
 #include "engine/lane/returned.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* Units that a reservation may have. */
 static int64_t line_left(struct batch *b, const struct line *line)
 {

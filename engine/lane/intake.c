@@ -10,8 +10,6 @@
 #include "engine/base/memory.h"
 #include "engine/busy.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum {

@@ -2,8 +2,6 @@
 #include "engine/lane/kinds.h"
 #include "engine/write/batch.h"
 
-#include <stdlib.h>
-
 /* Units are neither reserved nor acquired again where they lie aside, not even from one location of several. */
 bool line_is_for_sale(const struct line *line)
 {

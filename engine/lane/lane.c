@@ -39,8 +39,6 @@
 #include "engine/write/stocktake.h"
 #include "engine/write/waits.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum {

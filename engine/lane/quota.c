@@ -3,9 +3,6 @@
 #include "engine/base/memory.h"
 #include "engine/write/batch.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- the quotas of a batch */
 
 static int quota_order(const void *a, const void *b)

@@ -12,9 +12,6 @@
 #include "engine/write/fence.h"
 #include "engine/promise/shares.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum {
 	SWEEP_MAX = 1000,     /* holds given back in one transaction, at most */
 	SWEEP_WALK = 20000,   /* holds that a batch passes: some 50 ms */

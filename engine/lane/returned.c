@@ -1,8 +1,6 @@
 /* returned.c - see returned.h. */
 #include "engine/lane/returned.h"
 
-#include <string.h>
-
 /* The units that the lines from *at on have of the sku, and what came back of them; *at stands behind them then. */
 static struct line sku_sum(const struct line *lines, size_t count, const char *sku, size_t *at)
 {

@@ -5,9 +5,6 @@
 #include "engine/base/json.h"
 #include "engine/base/memory.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- writing */
 
 static void put(struct text *to, uint64_t n)

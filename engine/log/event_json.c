@@ -2,8 +2,6 @@
 #include "engine/log/event_json.h"
 #include "engine/rows_json.h"
 
-#include <string.h>
-
 void event_id(char to[EVENT_ID_SIZE], const struct feed_event *e)
 {
 	to = decimal_write(to, (unsigned)e->writer_id);

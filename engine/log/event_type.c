@@ -1,8 +1,6 @@
 /* event_type.c - see event_type.h. */
 #include "engine/log/event_type.h"
 
-#include <string.h>
-
 enum { OTHER, ORDER }; /* kinds of causes */
 
 static const struct event_trait types[EVENT_TYPES] = {

@@ -7,8 +7,6 @@
 #include "engine/base/memory.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { BATCH_ROWS = 256, PAGE_ROWS = 64 * BATCH_ROWS, PAGE_BYTES = 4 << 20 };
 

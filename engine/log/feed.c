@@ -8,8 +8,6 @@
 #include "engine/catalogue/past.h"
 
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum {
 	NAMES_MAX = 1000,     /* numbers in a statement */

@@ -5,9 +5,6 @@
 #include "engine/base/memory.h"
 #include "engine/base/text.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { CHECK_BYTES = 4, NUMBER_BYTES_MAX = 10 };
 static const char begins_with = 'e'; /* no time does, nor "now" */
 

@@ -4,9 +4,6 @@
 #include "engine/base/memory.h"
 #include "engine/db/txn.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum {
 	STAMPS_FIRST = 8, /* of a writer; STEEPER times as many where they are used up */
 	STAMPS_MAX = 512,

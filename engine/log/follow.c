@@ -19,8 +19,6 @@
 #include "engine/log/telling.h"
 #include "engine/loop.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum {

@@ -5,9 +5,6 @@
 #include "engine/log/feed.h"
 #include "engine/catalogue/past.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* A row of the log, copied. */
 struct row {
 	struct event_row is;

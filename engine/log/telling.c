@@ -3,9 +3,6 @@
 #include "engine/base/memory.h"
 #include "engine/log/event_json.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { PAGE_BYTES = 1 << 20 }; /* a page that has reached this size ends, and there is more */
 
 struct telling *telling_new(const struct feed_page *page)

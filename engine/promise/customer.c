@@ -2,9 +2,6 @@
 #include "engine/promise/customer.h"
 #include "engine/base/memory.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 void portions_fini(struct portions *p)
 {
 	free(p->list);

@@ -4,9 +4,6 @@
 #include "engine/catalogue/locations.h"
 #include "engine/promise/waiting.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- lines that units leave */
 
 void line_leaves(struct leaving *out, const struct reservation *of, const struct line *line, int64_t qty, bool whole)

@@ -6,8 +6,6 @@
 #include "engine/promise/waiting.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 void shares_fini(struct shares *s)
 {

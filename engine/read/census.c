@@ -5,7 +5,6 @@
 #include "engine/db/db.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* YOUNG_MS: the shortest time between counts. CENSUS_SHARE: also, so many times what the last one took. AHEAD_PAGE:
  * rows of a clock that was ahead are counted up to here. */

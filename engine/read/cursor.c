@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 void cursor_write(char *to, char list, int64_t filter, int64_t a, int64_t b, int64_t c)
 {

@@ -2,7 +2,6 @@
 #include "engine/read/kept.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 static int row_order(const void *a, const void *b)
 {

@@ -11,9 +11,6 @@
 #include "engine/read/kin.h"
 #include "engine/read/totals.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- reservations by their ids */
 
 /* Where several operations ask for one order, each gets a copy. */

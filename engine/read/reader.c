@@ -17,8 +17,6 @@
 #include "engine/read/totals.h"
 #include "engine/catalogue/sku_limits.h"
 
-#include <stdlib.h>
-
 enum {
 	READER_OPS = 64, /* operations taken together */
 	COUNT_S = 30,    /* longest silence of the server for jobs and counts; SILENCE_S for the others */

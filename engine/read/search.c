@@ -13,9 +13,6 @@
 #include "engine/rows.h"
 #include "engine/catalogue/sku_details.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* MISSING_MS: longer than a transaction that makes a sku can last. */
 enum { TEXTS_PAGE = 10000, MISSING_MAX = 4096, MISSING_MS = 30000, RESTARTS_MAX = 3 };
 enum { BARCODES_BYTES = BARCODES_MAX * (BARCODE_MAX + 1) };

@@ -10,9 +10,6 @@
 #include "engine/read/search.h"
 #include "engine/read/totals.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* One page looks at so many skus at most, whatever the filters leave of them: the rest is for the next page. */
 enum { WALK_MAX = 4000 };
 /* So long ago a sku had units where it counts as out. */

@@ -9,9 +9,6 @@
 #include "engine/base/fold.h"
 #include "engine/base/memory.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum mark { CODE = 0xfb, FOLDED = 0xfc, NAME = 0xfd, BARCODE = BARCODE_GAP, END = 0xff };
 /* SLACK: a hit is looked for 16 bytes at a time, so as many bytes behind the last record are read. */
 enum { MARK_MIN = 0xf8, DEAD_MIN = 1 << 16, SLACK = 16 };

@@ -7,9 +7,6 @@
 #include "engine/read/kept.h"
 #include "engine/catalogue/sku_limits.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- totals */
 
 struct totals_reader {

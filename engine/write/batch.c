@@ -2,9 +2,6 @@
 #include "engine/write/batch.h"
 #include "engine/base/memory.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- operations by their ids */
 
 enum { IDS = 1 << 12 };

@@ -9,9 +9,6 @@
 #include "engine/promise/shares.h"
 #include "engine/write/split.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static void reserve_tell(struct text *to, const struct op *op)
 {
 	struct event_head head = {

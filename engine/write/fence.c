@@ -12,8 +12,6 @@
 #include "engine/catalogue/past.h"
 #include "engine/catalogue/sku_limits.h"
 
-#include <stdlib.h>
-
 enum { CLOCK_STEP_MS = 1000 };
 
 /* ---- the connection and the lane's writer */

@@ -6,9 +6,6 @@
 #include "engine/promise/relocate.h"
 #include "engine/promise/shares.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- which order loses which units */
 
 static int id_order(const void *a, const void *b)

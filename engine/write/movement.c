@@ -4,9 +4,6 @@
 #include "engine/write/fence.h"
 #include "engine/write/losses.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static bool wants_look_up(const struct op *op)
 {
 	return op_trait(op)->of_movement && op->lookup_due;

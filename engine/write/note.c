@@ -4,8 +4,6 @@
 #include "engine/write/on_hold.h"
 #include "engine/write/waits.h"
 
-#include <string.h>
-
 /* ---- written */
 
 /* The customer of the new reservation: a part has that of the first; NULL: none. */

@@ -13,9 +13,6 @@
 #include "engine/write/split.h"
 #include "engine/write/waits.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- the look-up of a batch */
 
 static bool wants_look_up(const struct op *op)

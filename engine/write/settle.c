@@ -7,8 +7,6 @@
 #include "engine/write/fence.h"
 #include "engine/promise/shares.h"
 
-#include <stdlib.h>
-
 /* ---- the task that has it */
 
 /* The order that the operation settles, replaces, amends or holds back and that some task has, or had; NULL: there is

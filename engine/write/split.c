@@ -8,7 +8,6 @@
 #include "engine/promise/relocate.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static bool splits(const struct op *op)
 {

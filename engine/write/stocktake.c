@@ -16,8 +16,6 @@
 #include "engine/write/reservation.h"
 #include "engine/write/stock.h"
 
-#include <stdlib.h>
-
 /* SETTLED_MS: no transaction takes longer, and no clock is known worse. BACK_MAX_MS: how far back a count may be. */
 enum { SETTLED_MS = 60000 };
 #define BACK_MAX_MS (INT64_C(35) * 86400 * 1000)

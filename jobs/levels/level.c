@@ -3,8 +3,6 @@
 #include "engine/base/memory.h"
 #include "engine/db/txn.h"
 
-#include <stdlib.h>
-
 /* PAGE: spots or skus in a statement, and in a transaction. PAGES_MAX: pages of one call, because the lease must be
  * renewed between calls. */
 enum { PAGE = 1000, PAGES_MAX = 20 };

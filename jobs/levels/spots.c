@@ -2,8 +2,6 @@
 #include "jobs/levels/spots.h"
 #include "engine/base/memory.h"
 
-#include <stdlib.h>
-
 enum { SIZE_FIRST = 1024, KNOWN_MAX = 1 << 17 };
 
 void spots_fini(struct spots *s)

@@ -15,9 +15,6 @@
 #include "engine/log/touched.h"
 #include "jobs/levels/level.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* LOOK_MS: between two looks. REST_MS: between two turns while the log is off, or while another process is the watcher.
  * STOCK_MS: between two events of the same sku. A wish and a lease are renewed after a third of their time.
  * TOUCHED_MAX: with more unsorted skus the list is sorted at once, which drops duplicates. */

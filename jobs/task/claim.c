@@ -11,7 +11,6 @@
 #include "engine/promise/noted.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* LOCK_MET_MS: how long a claimer remembers that it met a lock. Meeting one costs a second. BACK_MS: how long the
  * claimer tries to give a claim back. */

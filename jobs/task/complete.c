@@ -18,9 +18,6 @@
 #include "engine/promise/waiting.h"
 #include "jobs/task/order_index.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* LOCKED_MAX: locked orders that are found one by one; further ones are put aside as whole lists, because each look
  * takes 2 s. REPORT_MS: how long a report of a task is tried again. RELEASE_MAX: orders that a reaper frees in one
  * transaction. ALONE_MAX: when so many orders are refused one after the other, the database is to blame. */

@@ -10,9 +10,6 @@
 #include "engine/promise/noted.h"
 #include "engine/promise/waiting.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- by error */
 
 void buried_page_fini(struct buried_page *p)

@@ -2,9 +2,6 @@
 #include "jobs/task/order_index.h"
 #include "engine/base/memory.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* Of one id, in the order of the list. */
 static int place_order(const void *a, const void *b)
 {

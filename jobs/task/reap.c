@@ -12,7 +12,6 @@
 #include "jobs/task/complete.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 /* AWAY_MS: how much longer than the pause the database may seem away. DRIFT: a clock that is corrected slowly is wrong
  * by less than this part of the time. GRACE_S: more time for leases that ran out meanwhile, enough to connect again and

@@ -6,9 +6,6 @@
 #include "engine/catalogue/past.h"
 #include "jobs/task/order_index.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static const struct {
 	const char            *word;
 	enum reservation_state from;

@@ -12,7 +12,6 @@
 #include "jobs/waiting/handout.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 /* STEP_ARRIVALS: arrivals that take turns. LOOK_MS: between two looks for open arrivals. SLICE_MS: how long the other
  * chores of the background thread wait. BLOCKED_MS: how long a locked order blocks the orders behind it, and how long a

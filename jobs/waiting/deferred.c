@@ -5,8 +5,6 @@
 #include "engine/base/memory.h"
 #include "engine/catalogue/past.h"
 
-#include <stdlib.h>
-
 /* LOCK_MS: until a try that met a lock is repeated, then without a wait. CONFLICT_MS: a conflict is over in a moment,
  * unless rows contradict each other. ERROR_MS: an error of the database stays until an operator mends it. FORGET_MS: a
  * failure after this time counts as a new one. */

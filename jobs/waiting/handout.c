@@ -4,8 +4,6 @@
 #include "engine/catalogue/past.h"
 #include "engine/promise/relocate.h"
 
-#include <stdlib.h>
-
 static void found_free(struct handout *h)
 {
 	free(h->list);

@@ -4,7 +4,6 @@
 #include "engine/base/memory.h"
 #include "engine/catalogue/past.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 /* PART: reservations in a step of the walk. SPARE: orders more than are needed, of all wants together, because some

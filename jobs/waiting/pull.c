@@ -9,7 +9,6 @@
 #include "jobs/waiting/deferred.h"
 #include "jobs/waiting/handout.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 #define CHORE "line" /* the name in the log */

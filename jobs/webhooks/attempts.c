@@ -2,9 +2,6 @@
 #include "jobs/webhooks/attempts.h"
 #include "engine/base/memory.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static char **item(struct attempts *a, size_t i)
 {
 	return &a->items[(a->oldest + i) % ATTEMPTS];

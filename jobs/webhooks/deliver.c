@@ -13,9 +13,6 @@
 #include "jobs/webhooks/hook.h"
 #include "jobs/webhooks/webhook.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* CLAIMS: webhooks in the first claim, so that several deliverers get some each. CLAIMS_MAX: webhooks in one claim, if
  * there are many. A lease is renewed after a third of its time. */
 enum {

@@ -11,8 +11,6 @@
 #include <limits.h>
 #include <openssl/crypto.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* PROBES: failures in a row after which the whole webhook pauses. */
 enum { PROBES = 8, JITTER_PERCENT = 10, RETRY_MIN_MS = 1000 };

@@ -9,8 +9,6 @@
 #include <openssl/crypto.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { LOOK_MS = 100, PING_ID_SIZE = 40 };
 

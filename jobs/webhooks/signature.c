@@ -6,7 +6,6 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-#include <string.h>
 
 #define PREFIX "whsec_"
 /* 88 characters of base64 are 66 bytes before their padding is taken off. */

@@ -8,7 +8,6 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <stdio.h>
-#include <string.h>
 
 #define SEALED "sealed:"
 enum { NONCE = 12, TAG = 16, SEALED_MAX = NONCE + SECRET_SIZE + TAG, LINE_BYTES = 100, KEY_LETTERS = 44 };

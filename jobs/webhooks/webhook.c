@@ -10,8 +10,6 @@
 
 #include <openssl/crypto.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 const char *webhook_reason(enum webhook_state s)
 {

@@ -5,9 +5,6 @@
 #include "engine/base/hash.h"
 #include "engine/base/memory.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { TABLE = 1024 };
 
 struct tie {
