@@ -107,47 +107,6 @@ void metrics_add(struct metrics *sum, const struct metrics *of)
 
 #define OF_DATABASE "scope=\"database\""
 
-/* Writes a metric that has one value. */
-#define VALUE(function, value)                                                \
-	static void write_##function(struct scrape *p)                        \
-	{                                                                     \
-		text_format(p->to, "%s %lld\n", p->name, (long long)(value)); \
-	}
-VALUE(connections, p->connections.open)
-VALUE(connections_cut, p->connections.cut)
-VALUE(gathers, p->lanes->gathers)
-VALUE(replays, p->lanes->replays)
-VALUE(expired, counter_here(COUNT_EXPIRED))
-VALUE(fenced, counter_here(COUNT_FENCED))
-VALUE(reaped, counter_here(COUNT_REAPED_TASKS))
-VALUE(events_written, counter_here(COUNT_EVENTS))
-VALUE(deadlocks, counter_here(COUNT_DEADLOCKS))
-VALUE(retries, counter_here(COUNT_RETRIES))
-VALUE(delivered, counter_here(COUNT_DELIVERED))
-VALUE(undelivered, counter_here(COUNT_UNDELIVERED))
-VALUE(levels, counter_here(COUNT_LEVELS))
-VALUE(unknown, p->lanes->unknown_outcomes)
-VALUE(events_waiting, engine_waiting(p->engine))
-VALUE(cached_skus, catalogue_skus(engine_catalogue(p->engine)))
-VALUE(database_up, engine_ready(p->engine))
-VALUE(service_ready, p->state->ready)
-VALUE(draining, p->state->draining)
-VALUE(process_resident, p->process.resident_bytes)
-VALUE(process_virtual, p->process.virtual_bytes)
-VALUE(process_threads, p->process.threads)
-VALUE(process_fds, p->process.fds)
-VALUE(process_fds_max, p->process.fds_max)
-
-static void write_process_cpu(struct scrape *p)
-{
-	text_format(p->to, "%s %.2f\n", p->name, p->process.cpu_s);
-}
-
-static void write_process_start(struct scrape *p)
-{
-	text_format(p->to, "%s %.2f\n", p->name, p->process.started_s);
-}
-
 static void write_build(struct scrape *p)
 {
 	text_format(p->to, "%s{version=\"" HOLDFAST_VERSION "\",commit=\"" HOLDFAST_COMMIT "\"} 1\n", p->name);
@@ -195,11 +154,6 @@ static void write_key_used(struct scrape *p)
 }
 
 /* ---- the room of the database */
-
-static void write_storage_full(struct scrape *p)
-{
-	text_format(p->to, "%s %d\n", p->name, storage_is_full(engine_source(p->engine)));
-}
 
 static void write_storage_free(struct scrape *p)
 {
@@ -378,26 +332,6 @@ static void by_kind(struct scrape *p, const int64_t *of_state, double unit)
 	text_format(p->to, "%s{kind=\"settle\"," OF_DATABASE "} %.12g\n", p->name, (double)of_state[CONFIRMED] / unit);
 }
 
-/* Writes a metric of the census, by a call; nothing without a census. */
-#define COUNTED(function, write)                       \
-	static void write_##function(struct scrape *p) \
-	{                                              \
-		if (p->census)                         \
-			write;                         \
-	}
-#define ONE(format, value) text_format(p->to, "%s{" OF_DATABASE "} " format "\n", p->name, value)
-COUNTED(ready, by_kind(p, p->census->ready, 1))
-COUNTED(claimed, by_kind(p, p->census->claimed, 1))
-COUNTED(oldest_ready, by_kind(p, p->census->oldest_ready_ms, 1e3))
-COUNTED(tasks_open, ONE("%lld", (long long)p->census->tasks_open))
-COUNTED(oldest_lease, ONE("%.3f", (double)p->census->oldest_lease_ms / 1e3))
-COUNTED(oldest_event, ONE("%.3f", (double)p->census->oldest_event_ms / 1e3))
-COUNTED(queued, ONE("%lld", (long long)p->census->queued))
-COUNTED(levels_behind, ONE("%.3f", (double)p->census->levels_behind_ms / 1e3))
-COUNTED(last_backup, ONE("%lld", (long long)p->census->backed_up_s))
-COUNTED(last_audit, ONE("%lld", (long long)p->census->audited_s))
-COUNTED(audit_failed, ONE("%lld", (long long)p->census->audit_failed))
-
 static void write_levels_of(struct scrape *p)
 {
 	if (p->census)
@@ -451,6 +385,19 @@ void metrics_write(struct text *to, const struct metrics *m, struct engine *e, s
 	process_read(&scrape.process);
 	source_node(engine_source(e), &scrape.node);
 #define X(function, name, type, help) begin(p, name, type, help), write_##function(p);
+#define ONE(name, type, help, format, value) \
+	begin(p, name, type, help), text_format(to, "%s " format "\n", name, value);
+#define OF_CENSUS(name, type, help, format, value) \
+	begin(p, name, type, help);                \
+	if (census)                                \
+		text_format(to, "%s{" OF_DATABASE "} " format "\n", name, value);
+#define BY_KIND(name, type, help, member, unit) \
+	begin(p, name, type, help);             \
+	if (census)                             \
+		by_kind(p, census->member, unit);
 #include "api/metrics.def"
 #undef X
+#undef ONE
+#undef OF_CENSUS
+#undef BY_KIND
 }

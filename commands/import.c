@@ -190,35 +190,42 @@ static bool file_check(struct import *im)
 	return false;
 }
 
-static void import_report(const struct import *im)
+/* One object of JSON; `made`: the name of what was made, movements or orders. */
+static void report_json(const struct import *im, const char *made, int64_t count, int64_t replayed, int64_t refused)
 {
-	const struct parts *p = &im->parts;
-	struct text         out = {0};
-	struct json_writer  w = {.to = &out};
+	struct text        out = {0};
+	struct json_writer w = {.to = &out};
 
-	if (!im->json) {
-		printf("%lld rows, %lld units in %lld movements%s; %lld bad rows left out", (long long)im->rows,
-		       (long long)im->units, (long long)p->movements,
-		       p->movements && p->replayed == p->movements ? ", all received before" : "", (long long)im->bad);
-		if (p->refused > 0)
-			printf(", %lld refused", (long long)p->refused);
-		if (im->absent)
-			printf("; %lld absent, counted as 0", (long long)im->zeroed);
-		printf("\n");
-		return;
-	}
 	json_open_object(&w, NULL);
 	json_put_int(&w, "rows", im->rows);
 	json_put_int(&w, "units", im->units);
-	json_put_int(&w, "movements", p->movements);
-	json_put_int(&w, "replayed", p->replayed);
+	json_put_int(&w, made, count);
+	json_put_int(&w, "replayed", replayed);
 	json_put_int(&w, "bad", im->bad);
-	json_put_int(&w, "refused", p->refused);
+	json_put_int(&w, "refused", refused);
 	if (im->absent)
 		json_put_int(&w, "zeroed", im->zeroed);
 	json_close_object(&w);
 	printf("%s\n", out.data);
 	text_fini(&out);
+}
+
+static void import_report(const struct import *im)
+{
+	const struct parts *p = &im->parts;
+
+	if (im->json) {
+		report_json(im, "movements", p->movements, p->replayed, p->refused);
+		return;
+	}
+	printf("%lld rows, %lld units in %lld movements%s; %lld bad rows left out", (long long)im->rows,
+	       (long long)im->units, (long long)p->movements,
+	       p->movements && p->replayed == p->movements ? ", all received before" : "", (long long)im->bad);
+	if (p->refused > 0)
+		printf(", %lld refused", (long long)p->refused);
+	if (im->absent)
+		printf("; %lld absent, counted as 0", (long long)im->zeroed);
+	printf("\n");
 }
 
 /* Takes all rows, for the first time or for the second. */
@@ -302,28 +309,17 @@ static bool absent_load(struct import *im, const struct database *database)
 static void orders_report(const struct import *im)
 {
 	const struct orders *o = &im->orders;
-	struct text          out = {0};
-	struct json_writer   w = {.to = &out};
 
-	if (!im->json) {
-		printf("%lld rows, %lld units in %lld orders, %lld of them there before; %lld bad rows left out",
-		       (long long)im->rows, (long long)im->units, (long long)(o->made + o->replayed),
-		       (long long)o->replayed, (long long)im->bad);
-		if (o->refused > 0)
-			printf(", %lld orders refused", (long long)o->refused);
-		printf("\n");
+	if (im->json) {
+		report_json(im, "orders", o->made + o->replayed, o->replayed, o->refused);
 		return;
 	}
-	json_open_object(&w, NULL);
-	json_put_int(&w, "rows", im->rows);
-	json_put_int(&w, "units", im->units);
-	json_put_int(&w, "orders", o->made + o->replayed);
-	json_put_int(&w, "replayed", o->replayed);
-	json_put_int(&w, "bad", im->bad);
-	json_put_int(&w, "refused", o->refused);
-	json_close_object(&w);
-	printf("%s\n", out.data);
-	text_fini(&out);
+	printf("%lld rows, %lld units in %lld orders, %lld of them there before; %lld bad rows left out",
+	       (long long)im->rows, (long long)im->units, (long long)(o->made + o->replayed), (long long)o->replayed,
+	       (long long)im->bad);
+	if (o->refused > 0)
+		printf(", %lld orders refused", (long long)o->refused);
+	printf("\n");
 }
 
 static bool import_orders(struct import *im)

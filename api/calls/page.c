@@ -34,6 +34,20 @@ bool query_word(struct request *r, const char *name, enum query_form form, size_
 	return reply_invalid(r, name, rule);
 }
 
+size_t read_locations(struct json_reader *in, size_t max, const char **code, size_t *len)
+{
+	const void *element = NULL;
+	size_t      count = json_has(in, "locations") ? json_array(in, "locations", 1, max, &element) : 0;
+
+	for (size_t i = 0; i < count; i++) {
+		element = json_array_code(in, "locations", i, element, LOCATION_MAX, &code[i], &len[i]);
+		for (size_t k = 0; k < i; k++)
+			if (len[k] == len[i] && memcmp(code[k], code[i], len[i]) == 0)
+				json_refuse(in, "locations", "must name each location once");
+	}
+	return in->failed ? 0 : count;
+}
+
 struct op *page_op(struct request *r, enum op_kind kind)
 {
 	const char *cursor;

@@ -14,6 +14,8 @@ bool page_read(struct request *r, int64_t *limit, const char **cursor) MUST_CHEC
 enum query_form { QUERY_CODE, QUERY_CODE_BEGIN, QUERY_ID, QUERY_ID_BEGIN };
 /* A parameter of the query, of `max` bytes at most; *text NULL: it is not there. false: already answered. */
 bool query_word(struct request *r, const char *name, enum query_form form, size_t max, const char **text) MUST_CHECK;
+/* The member `locations`, different ones, `max` at most; 0 where it is absent, and after a fault. */
+size_t read_locations(struct json_reader *in, size_t max, const char **code, size_t *len);
 /* The operation of a list of the engine's, with its page and room for one line: for request_start, or else op_free.
  * NULL: already answered. */
 struct op *page_op(struct request *r, enum op_kind kind);

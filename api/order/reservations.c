@@ -2,6 +2,7 @@
 #include "api/order/reservations.h"
 #include "api/order/atomic.h"
 #include "api/order/kin_json.h"
+#include "api/calls/page.h"
 #include "api/request.h"
 #include "engine/base/memory.h"
 #include "engine/rows_json.h"
@@ -211,17 +212,10 @@ static void read_list(struct json_reader *line, struct op *op, const char *sku, 
 	const char    *code[CHOICE_MAX];
 	size_t         len[CHOICE_MAX];
 	bool           may_split = false;
-	const void    *element;
 	struct choice *choice;
-	size_t         count = json_array(line, "locations", 1, CHOICE_MAX, &element);
+	size_t         count = read_locations(line, CHOICE_MAX, code, len);
 
 	json_bool(line, "may_split", JSON_OPTIONAL, &may_split);
-	for (size_t i = 0; i < count; i++) {
-		element = json_array_code(line, "locations", i, element, LOCATION_MAX, &code[i], &len[i]);
-		for (size_t k = 0; k < i; k++)
-			if (len[k] == len[i] && memcmp(code[k], code[i], len[i]) == 0)
-				json_refuse(line, "locations", "must name each location once");
-	}
 	if (json_has(line, "location"))
 		json_refuse(line, "location", "may not stand beside locations");
 	if (line->failed)

@@ -32,8 +32,7 @@ static void call_free(void *arg)
 
 static enum db_result movement_read(struct db *db, struct arrival_call *call)
 {
-	struct catalogue      *c = past_catalogue(db);
-	struct movement_reader in = {.catalogue = c};
+	struct movement_reader in = {.catalogue = past_catalogue(db)};
 	struct values          ids = {0};
 	enum db_result         result;
 

@@ -1,5 +1,6 @@
 /* availability.c - see availability.h. */
 #include "api/stock/availability.h"
+#include "api/calls/page.h"
 #include "engine/base/memory.h"
 
 /* SKUS_MAX: different ones in a call. */
@@ -195,22 +196,12 @@ static void availability_answer_request(struct request *r)
 
 static void read_within(struct json_reader *in, struct within *within)
 {
-	const char *code = "";
-	size_t      len = 0, count;
-	const void *element;
+	const char *code[CHOICE_MAX];
+	size_t      len[CHOICE_MAX];
 
-	if (!json_has(in, "locations"))
-		return;
-	count = json_array(in, "locations", 1, CHOICE_MAX, &element);
-	for (size_t i = 0; i < count && !in->failed; i++) {
-		element = json_array_code(in, "locations", i, element, LOCATION_MAX, &code, &len);
-		for (size_t k = 0; k < i; k++)
-			if (strlen(within->code[k]) == len && memcmp(within->code[k], code, len) == 0)
-				json_refuse(in, "locations", "must name each location once");
-		if (!in->failed)
-			memcpy(within->code[i], code, len);
-	}
-	within->count = count;
+	within->count = read_locations(in, CHOICE_MAX, code, len);
+	for (size_t i = 0; i < within->count; i++)
+		memcpy(within->code[i], code[i], len[i]);
 }
 
 struct op *read_skus(struct json_reader *in, enum op_kind kind, size_t more)

@@ -1,5 +1,6 @@
 /* stock_bulk.c - see stock_bulk.h. */
 #include "api/stock/stock_bulk.h"
+#include "api/calls/page.h"
 #include "api/stock/availability.h"
 #include "api/stock/sku_json.h"
 
@@ -24,32 +25,17 @@ static void stock_write(struct json_writer *w, void *arg)
 	json_close_array(w);
 }
 
-static void read_places(struct json_reader *in, struct op *op)
-{
-	struct page *page = &op->query->page;
-	const char  *code = "";
-	size_t       len = 0, count;
-	const void  *element;
-
-	if (!json_has(in, "locations"))
-		return;
-	count = json_array(in, "locations", 1, PLACES_MAX, &element);
-	for (size_t i = 0; i < count && !in->failed; i++) {
-		element = json_array_code(in, "locations", i, element, LOCATION_MAX, &code, &len);
-		for (size_t k = 0; k < i && !in->failed; k++)
-			if (strlen(page->places[k]) == len && memcmp(page->places[k], code, len) == 0)
-				json_refuse(in, "locations", "must name each location once");
-		if (!in->failed)
-			page->places[page->places_count++] = op_text(op, code, len);
-	}
-}
-
 static struct op *read_stock(struct request *r, struct json_reader *in)
 {
-	struct op *op = read_skus(in, OP_STOCK, PLACES_MAX * (LOCATION_MAX + 1));
+	struct op   *op = read_skus(in, OP_STOCK, PLACES_MAX * (LOCATION_MAX + 1));
+	struct page *page = &op->query->page;
+	const char  *code[PLACES_MAX];
+	size_t       len[PLACES_MAX];
 
 	(void)r;
-	read_places(in, op);
+	page->places_count = read_locations(in, PLACES_MAX, code, len);
+	for (size_t i = 0; i < page->places_count; i++)
+		page->places[i] = op_text(op, code[i], len[i]);
 	return op;
 }
 

@@ -16,8 +16,7 @@
 /* Where several operations ask for one order, each gets a copy. */
 enum db_result list_found(struct db *db, struct op **ops, size_t count)
 {
-	struct catalogue         *c = past_catalogue(db);
-	struct reservation_reader in = {.catalogue = c};
+	struct reservation_reader in = {.catalogue = past_catalogue(db)};
 	struct values             ids = {0};
 	enum db_result            result;
 
@@ -74,8 +73,7 @@ static bool orders_give(struct op *op, struct reservation_reader *in)
 /* The limit has room for a row of each order without lines, so a read that is cut has too many lines. */
 enum db_result list_by_ids(struct db *db, struct op *op)
 {
-	struct catalogue         *c = past_catalogue(db);
-	struct reservation_reader in = {.catalogue = c};
+	struct reservation_reader in = {.catalogue = past_catalogue(db)};
 	struct values             ids = {0};
 	struct fill    fill = {.rows = &ids, .limit = ANSWER_ROWS_MAX + 1 + (int64_t)op->query->page.ids_count};
 	enum db_result result;
@@ -96,8 +94,7 @@ enum db_result list_by_ids(struct db *db, struct op *op)
 
 enum db_result list_movement(struct db *db, struct op *op)
 {
-	struct catalogue      *c = past_catalogue(db);
-	struct movement_reader in = {.catalogue = c};
+	struct movement_reader in = {.catalogue = past_catalogue(db)};
 	struct values          ids = {0};
 	enum db_result         result;
 
@@ -504,8 +501,7 @@ static bool row_belongs(const struct op *op, const struct list_keys *keys, const
 /* The rows of the keys, in the keys' order. */
 static enum db_result rows_read(struct db *db, struct op *op, const struct list_keys *keys)
 {
-	struct catalogue         *c = past_catalogue(db);
-	struct reservation_reader in = {.catalogue = c};
+	struct reservation_reader in = {.catalogue = past_catalogue(db)};
 	struct values             ids = {0};
 	enum db_result            result;
 

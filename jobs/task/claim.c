@@ -90,9 +90,8 @@ static enum db_result claim_walk(struct db *db, struct claimer *claimer, struct 
  * are not handed out. An order that another claim has taken since stays as that claim handed it out. */
 static enum db_result lost_uncharge(struct db *db, const struct task *task, const struct reservation_reader *in)
 {
-	struct catalogue         *c = past_catalogue(db);
 	const struct fill         of_task = {.task = (int64_t)task->task_id, .state = task_kind_from(task->kind)};
-	struct reservation_reader lost = {.catalogue = c};
+	struct reservation_reader lost = {.catalogue = past_catalogue(db)};
 	struct values             rows = {0};
 	struct txn                t = {0};
 	struct order_index        had = order_index_rows(in);

@@ -475,8 +475,7 @@ static bool fail_is_repeated(const struct reservation *r, const struct report *r
 static enum db_result fail_absent(struct db *db, const struct reservation_reader *open, const struct report *orders,
                                   size_t count, struct task_answer *a)
 {
-	struct catalogue         *c = past_catalogue(db);
-	struct reservation_reader found = {.catalogue = c};
+	struct reservation_reader found = {.catalogue = past_catalogue(db)};
 	struct order_index        had = order_index_rows(open), is;
 	struct values             rows = {0};
 	enum db_result            result = DB_OK;

@@ -183,8 +183,7 @@ static enum db_result to_find(struct db *db, struct handout *h)
 
 enum db_result handouts_read(struct db *db, struct handout *list, size_t count)
 {
-	struct catalogue         *c = past_catalogue(db);
-	struct reservation_reader in = {.catalogue = c};
+	struct reservation_reader in = {.catalogue = past_catalogue(db)};
 	struct values             all = {0}, unlocked = {0};
 	enum db_result            result = DB_OK;
 

@@ -232,8 +232,7 @@ static void losers_list(struct loss_pick *p, size_t spare, struct values *ids)
  * replacement has the units now, and the walk may have passed its position. */
 static enum db_result losers_read(struct db *db, struct loss_pick *p, size_t spare)
 {
-	struct catalogue         *c = past_catalogue(db);
-	struct reservation_reader in = {.catalogue = c};
+	struct reservation_reader in = {.catalogue = past_catalogue(db)};
 	struct values             ids = {0};
 	enum db_result            result = DB_OK;
 
