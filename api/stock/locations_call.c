@@ -119,6 +119,7 @@ static enum db_result run_list(struct db *db, void *arg)
 {
 	struct location_call *call = arg;
 
+	assert(call->job.list && call->job.limit > 0);
 	return location_list(db, call->code, call->job.list, call->job.limit + 1, &call->job.count);
 }
 

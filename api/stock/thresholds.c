@@ -108,6 +108,7 @@ static enum db_result run_list(struct db *db, void *arg)
 {
 	struct threshold_call *call = arg;
 
+	assert(call->job.list && call->job.limit > 0);
 	return threshold_list(db, call->sku, call->after, call->job.list, call->job.limit + 1, &call->job.count,
 	                      &call->job.outcome);
 }

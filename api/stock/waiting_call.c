@@ -70,6 +70,7 @@ static enum db_result run_list(struct db *db, void *arg)
 {
 	struct waiting_call *call = arg;
 
+	assert(call->job.list && call->job.limit > 0);
 	return queue_page_read(db, call->sku, call->location[0] ? call->location : NULL, &call->after, call->job.list,
 	                       call->job.limit + 1, &call->job.count, &call->job.outcome);
 }
