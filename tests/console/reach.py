@@ -108,7 +108,7 @@ def axe_found(page, service, axe):
     for place, ready, dialogs in PAGES:
         page.width(1280)
         page.open(service, place)
-        page.says(ready)
+        page.says(ready, within_s=4 * PATIENCE_S)
         page.until("document.getElementById('search')")
         page.js(axe)
         judged(page, place, found)
@@ -190,7 +190,7 @@ def tabbed(page, service, place, ready, dialogs):
     """What the key Tab does not do on a page and in its dialogs."""
     page.width(1280)
     page.open(service, place)
-    page.says(ready)
+    page.says(ready, within_s=4 * PATIENCE_S)
     page.until("document.getElementById('search')")
     page.js("Object.defineProperty(document, 'hidden', {value: true, configurable: true})")     # no poll meanwhile
     page.js("scrollTo(0, 0); document.querySelector('.skip').focus()")
