@@ -19,13 +19,15 @@ import {
   toSku,
 } from './dom.js'
 import {call, may, newId, path, query} from './api.js'
-import {ask, field, problem, showOnce, unread} from './ask.js'
+import {announce, ask, asking, field, problem, showOnce, unread} from './ask.js'
+import {saveCsv} from './export.js'
 import {List} from './list.js'
 
 const PAGE = 500,
   PAGES_AT_FIRST = 20,
   PAGES_A_LOOK = 4,
-  SHOWN = 200
+  SHOWN = 200,
+  SAVED_MAX = 100000
 const TYPES = {
   reservation: [
     'held',
@@ -105,6 +107,7 @@ function feed(page) {
     told = h('p', {class: 'muted', 'aria-live': 'off'}, 'Looking …'),
     wrong = h('div')
   let after,
+    start /* where the list begins */,
     items,
     seen,
     round = 0,
@@ -116,6 +119,7 @@ function feed(page) {
     seen = 0
     skipped = false
     after = from.value === 'now' ? 'now' : from.value === '' ? null : new Date(now() - from.value * 1000).toISOString()
+    start = after
     table.show([])
   }
   begin()
@@ -131,19 +135,21 @@ function feed(page) {
       stopped ? 'Stopped.' : 'Goes on live.',
     )
   }
+  const read = at => page.get('events' + query({after: at, limit: PAGE, types: typesOf(types.value)}))
   const poll = page.poll(async signal => {
     if (stopped) return null
     const mine = round,
       most = seen ? PAGES_A_LOOK : PAGES_AT_FIRST
     for (let pages = 1; ; pages++) {
-      const result = await page.get('events' + query({after, limit: PAGE, types: typesOf(types.value)}))
+      const result = await read(after)
       if (mine !== round) return null
       put(wrong, result.ok ? null : unread(result))
-      if (result.code === 'cursor_expired') after = null /* the kept events begin later */
+      if (result.code === 'cursor_expired') start = after = null /* the kept events begin later */
       if (!result.ok) return result.status === 409 || result.status === 410 ? null : result
       seen += result.data.items.length
       items = [...result.data.items.reverse(), ...items].slice(0, SHOWN)
       after = result.data.next_cursor
+      if (start === 'now') start = after
       show()
       if (!result.data.more) return result
       if (pages >= most) {
@@ -152,6 +158,20 @@ function feed(page) {
       }
     }
   }, 2)
+  /* All events of the list, also those that are not shown. */
+  const save = async () => {
+    const all = []
+    for (let at = start, more = true; more && all.length < SAVED_MAX;) {
+      const result = await read(at)
+      put(wrong, result.ok ? null : unread(result))
+      if (!result.ok) return
+      all.push(...result.data.items)
+      at = result.data.next_cursor
+      more = result.data.more
+    }
+    saveCsv(table.label, EVENTS, all.reverse())
+    announce(`${many(all.length, 'event')} saved.`)
+  }
   const restart = () => {
     begin()
     poll.now()
@@ -168,7 +188,14 @@ function feed(page) {
     'section',
     null,
     h('h2', null, 'The feed'),
-    h('div', {class: 'bar'}, types.element, from.element, stop),
+    h(
+      'div',
+      {class: 'bar'},
+      types.element,
+      from.element,
+      stop,
+      asking(page, 'CSV', save, () => {}),
+    ),
     wrong,
     told,
     table.element,

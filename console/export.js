@@ -1,5 +1,5 @@
 /* export.js - a list as a CSV file: the columns of its table, times in UTC, numbers without separators. */
-import {add, h} from './dom.js'
+import {add, button, h} from './dom.js'
 
 /* A text that begins as a formula does gets an apostrophe, so that no spreadsheet counts it as one. */
 const quoted = (text, number) => {
@@ -26,3 +26,6 @@ export function save(name, type, text) {
 }
 export const saveCsv = (label, columns, items) =>
   save(label.replace(/[^\p{L}\p{N}]+/gu, '-').slice(0, 60) + '.csv', 'text/csv', csvOf(columns, items))
+/* The button that saves a list of which the page has all items. */
+export const csv = (table, items) =>
+  button('CSV', () => saveCsv(table.label, table.columns, items()), {title: 'Save all of this list as a file'})

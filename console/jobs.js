@@ -2,6 +2,7 @@
 import {Table, are, button, code, commas, h, many, now, number, put, said, span, state, time, units} from './dom.js'
 import {call, may, query} from './api.js'
 import {announce, ask, asking, field, unread} from './ask.js'
+import {csv} from './export.js'
 import {List} from './list.js'
 import {unitsOf} from './orders.js'
 
@@ -294,6 +295,7 @@ function buried(page) {
           ...[
             may('order', 'worker') &&
               asking(page, 'Kick all', read, () => (known.counted ? kickAll(every(), again) : none())),
+            csv(table, () => known.items),
             may('order') && button('Release all', () => releaseAll(every(), page, again), {class: 'push apart'}),
           ].filter(Boolean),
         )
@@ -335,7 +337,17 @@ export function show(page) {
     empty: 'No worker has claimed orders yet.',
   })
   page.room.append(
-    h('section', null, wrong, table.element),
+    h(
+      'section',
+      null,
+      wrong,
+      table.element,
+      h(
+        'div',
+        {class: 'more'},
+        csv(table, () => items),
+      ),
+    ),
     buried(page),
     h('section', null, h('h2', null, 'Tasks'), tasks.element),
   )

@@ -2,7 +2,7 @@
 import {Table, button, code, h, many, number, put, said, signed, time, toOrder} from './dom.js'
 import {path, query} from './api.js'
 import {field, unread} from './ask.js'
-import {saveCsv} from './export.js'
+import {csv} from './export.js'
 import {Plot} from './plots.js'
 
 const PAGE = 1000,
@@ -139,9 +139,7 @@ export function movementsOf(page, sku) {
         : cursor
           ? button('Look further back', older)
           : '',
-      found.length
-        ? button('CSV', () => saveCsv(table.label, MOVED, items.filter(like)), {title: 'Save them as a file'})
-        : '',
+      found.length ? csv(table, () => items.filter(like)) : '',
     )
   }
   const ask = async at => {

@@ -377,7 +377,7 @@ function totals(stats) {
       facts([
         ['Skus', number(stats.skus)],
         ['Locations', number(stats.locations)],
-        ['Available', number(stats.available)],
+        ['Available, for sale or not', number(stats.available)],
         ['Reserved', number(stats.reserved)],
         ['Aside', number(stats.aside)],
         ['On hand', number(stats.on_hand)],
@@ -450,26 +450,10 @@ export async function show({room, poll, signal}) {
       h('div', {class: 'bar'}, title, h('div', {class: 'push'}, which.element)),
       of_process,
       failed,
-      h(
-        'div',
-        {class: 'plots'},
-        own,
-        codes,
-      ),
+      h('div', {class: 'plots'}, own, codes),
       minutes,
     ),
-    h(
-      'section',
-      null,
-      h('h2', null, 'The database'),
-      h(
-        'div',
-        {class: 'plots four'},
-        shared,
-      ),
-      counted,
-      counts,
-    ),
+    h('section', null, h('h2', null, 'The database'), h('div', {class: 'plots four'}, shared), counted, counts),
   )
 
   /* A plot of refusals has the codes that occurred: with another code it is made again. */

@@ -474,7 +474,13 @@ class Sheet {
       scanning,
       button('Load a CSV file', () => file.click()),
       file,
-      this.counts && button('Fill with what lies there', () => this.fill().catch(unlessLeft(this.page))),
+      this.counts &&
+        asking(
+          this.page,
+          'Fill with what lies there',
+          () => this.fill(),
+          () => {},
+        ),
       this.counts && button('Print', () => print()),
       button('Clear', () => {
         drafts.delete(this.kind)

@@ -182,11 +182,12 @@ def every_figure_of_now(page, service):
     states = collections.Counter({STATES[int(state)].capitalize(): int(count) for state, count in service.sql(
         'SELECT state, COUNT(*) FROM reservation GROUP BY state')})
     expected = {'Skus': len({sku for sku, _ in books.at}), 'Locations': int(service.sql('SELECT COUNT(*) FROM location')[0][0]),
-                'Available': sums['stock', 'free'], 'Reserved': sums['stock', 'reserved'], 'Aside': sums['aside', 'free'],
+                'Available, for sale or not': sums['stock', 'free'], 'Reserved': sums['stock', 'reserved'], 'Aside': sums['aside', 'free'],
                 'On hand': sums['stock', 'free'] + sums['stock', 'reserved'] + sums['aside', 'free'],
                 'Incoming': sums['incoming', 'free'], 'Incoming, reserved': sums['incoming', 'reserved'],
                 **{state.capitalize(): states[state.capitalize()] for state in STATES.values()}}
-    page.until(f"({FACTS})['Available']?.replaceAll(',', '') === String(arguments[0])", expected['Available'], within_s=10)
+    page.until(f"({FACTS})['Available, for sale or not']?.replaceAll(',', '') === String(arguments[0])",
+               expected['Available, for sale or not'], within_s=10)
     facts = page.js('return ' + FACTS)
     assert dict(zip(expected, figures(facts, *expected))) == expected, facts
 

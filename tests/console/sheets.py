@@ -1,7 +1,9 @@
 """Checks of the console: sheets of many lines, what is made once, and what becomes of drafts. console.py runs them."""
+import csv
 import time
 
 from goods import LINES, PASTE, order, receive, stock_of
+from orders import SAVES
 from stage import check
 
 FIRST = "document.querySelector('table.sheet .sku input')"
@@ -115,3 +117,50 @@ def a_hold_that_ends_says_what_may_be_done(page, service):
         page.press('Take off hold')
         page.says(words)
         page.press('Cancel')
+
+
+def saved(page, of):
+    """The rows of the file that the button CSV in this part of the page saves."""
+    page.js(SAVES)
+    page.until(f"[...(({of}) ?? document.createElement('p')).querySelectorAll('button')].find(b => b.innerText === 'CSV')").click()
+    return list(csv.DictReader(page.until('window.saved').lstrip('\ufeff').splitlines()))
+
+
+@check()
+def jobs_failures_and_events_as_csv(page, service):
+    receive(service, 'saved', ('SAVED', 'saved-hall', 500))
+    for n in range(2):
+        order(service, f'saved-{n}', ('SAVED', 'saved-hall', 1), confirm=True)
+    task = service.call('POST', 'v1/tasks', {'kind': 'settle', 'worker': 'packer', 'limit': 1000})[1]['task_id']
+    service.call('POST', f'v1/tasks/{task}/fail', {'orders': [{'order_id': f'saved-{n}', 'error': 'to be saved', 'retry': False} for n in range(2)]})
+    service.call('POST', f'v1/tasks/{task}/return')
+    page.open(service, 'jobs')
+    page.says('to be saved')
+    rows = saved(page, "[...document.querySelectorAll('main section')].find(s => s.querySelector('[aria-label=Jobs]'))")
+    assert [row['job'] for row in rows] == ['settle', 'expire', 'deliver'], rows
+    rows = saved(page, "[...document.querySelectorAll('main section')].find(s => s.innerText.startsWith('Failed orders'))")
+    row, = [row for row in rows if row['last error'] == 'to be saved']
+    oldest = service.call('GET', 'v1/buried')[1]['items']
+    assert (row['orders'], row['oldest']) == ('2', next(g['oldest'] for g in oldest if g['error'] == 'to be saved')), row
+    service.call('POST', 'v1/releases', {'order_ids': ['saved-0', 'saved-1']})
+    for n in range(210):        # more than the page shows
+        order(service, f'saved held {n}', ('SAVED', 'saved-hall', 1))
+    page.open(service, 'events')
+    page.says('Goes on live.')
+    page.fill('Types', 'reservation.held')
+    page.says('the last 200 are shown')
+    rows = saved(page, "[...document.querySelectorAll('main section')].find(s => s.innerText.startsWith('The feed'))")
+    of = [row['of'] for row in rows]
+    assert {row['type'] for row in rows} == {'reservation.held'} and of[:210] == [f'saved held {n}' for n in range(209, -1, -1)], of[:3]
+
+
+@check()
+def a_count_is_filled_once(page, service):
+    receive(service, 'filled', ('FILL-1', 'fill-hall', 1), ('FILL-2', 'fill-hall', 2))
+    page.open(service, 'sheet/count?location=fill-hall')
+    page.until(FIRST)
+    page.js("const fill = [...document.querySelectorAll('button')].find(b => b.innerText.startsWith('Fill')); fill.click(); fill.click()")
+    page.until(f"({LINES}).length >= 2")
+    time.sleep(.5)
+    assert [line[0] for line in page.js('return ' + LINES)] == ['FILL-1', 'FILL-2']
+    page.press('Clear')
