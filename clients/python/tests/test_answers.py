@@ -263,7 +263,8 @@ class Answers(unittest.TestCase):
     def test_a_huge_answer(self):
         body = b'{"a":"' + b'x' * (20 << 20) + b'"}'
         self.each([answer(200, body)],
-                  lambda client, _: self.assertEqual(len(client.call('reserve', ORDER)['a']), 20 << 20))
+                  lambda client, _: self.assertEqual(len(client.call('reserve', ORDER)['a']), 20 << 20),
+                  deadline_s=60, try_s=60)
 
         def endless(client, _):
             client.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n')

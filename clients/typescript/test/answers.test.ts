@@ -91,7 +91,7 @@ describe("answers", { concurrency: true }, () => {
 
   test("no answer at all: the error says that it may be done, with the id that was made", async of => {
     of.replies = [reset];
-    const error = await refused(of.client({ deadlineMs: 4000 }).reserve(MUG));
+    const error = await refused(of.client({ deadlineMs: 10_000 }).reserve(MUG));
     assert.deepEqual([error.code, error.status, error.maybeDone, error.tries >= 2], ["no_answer", 0, true, true]);
     assert.equal((error.sent as { order_id: string }).order_id, JSON.parse(of.seen[0]!.body).order_id);
     assert.ok(error.cause instanceof Error);
@@ -144,7 +144,7 @@ describe("answers", { concurrency: true }, () => {
 
   test("the last refusal is told when the time is over; a lost try before it stays a doubt", async of => {
     of.replies = [reset, problem(503, "unavailable", { "Retry-After": "1" })];
-    const error = await refused(of.client({ deadlineMs: 5000 }).reserve(MUG));
+    const error = await refused(of.client({ deadlineMs: 10_000 }).reserve(MUG));
     assert.deepEqual([error.code, error.status, error.maybeDone], ["unavailable", 503, true]);
   });
 
@@ -186,7 +186,7 @@ describe("answers", { concurrency: true }, () => {
 
   test("nobody listens, or the name is unknown: again, and nothing is in doubt", async () => {
     for (const nowhere of ["http://127.0.0.1:4", "http://holdfast.invalid:8080"]) {
-      const error = await refused(new Holdfast(nowhere, { deadlineMs: 4000 }).claim({ kind: "settle", worker: "w" }));
+      const error = await refused(new Holdfast(nowhere, { deadlineMs: 10_000 }).claim({ kind: "settle", worker: "w" }));
       assert.deepEqual([error.code, error.maybeDone], ["no_answer", false], error.message);
       assert.match(error.message, /ECONNREFUSED|ENOTFOUND|EAI_AGAIN/);
       assert.ok(error.tries >= 2);
@@ -390,6 +390,6 @@ test("a huge answer is read, an endless one is not", async of => {
     to.writeHead(200, { "Content-Type": "application/json" });
     while (!to.destroyed) if (!to.write(chunk)) await sleep(1);
   }];
-  const error = await refused(of.client({ deadlineMs: 20_000 }).skus().page());
+  const error = await refused(of.client({ tryMs: 60_000, deadlineMs: 60_000 }).skus().page());
   assert.deepEqual([error.message, error.tries], ["bad_answer: the answer is too large", 1]);
 });

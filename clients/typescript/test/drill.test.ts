@@ -131,7 +131,7 @@ test("64 callers, a broken network, kills of the service and of its database", {
   t.after(() => { ender.abort(); service.vanish(); return proxy.end(); });
   const lines = Array.from({ length: SKUS }, (_, i) => ({ sku: `S${i}`, qty: UNITS }));
   await direct.move({ movement_id: "first", kind: "receipt", lines });
-  const through = new Holdfast(proxy.address, { tryMs: 1500, deadlineMs: 60_000 });
+  const through = new Holdfast(proxy.address, { tryMs: 1500, deadlineMs: 180_000 });
   proxy.fault = () => Math.random() < FAULTY ? FAULTS[dice(FAULTS.length)] : undefined;
 
   const follower = (async () => {

@@ -170,7 +170,7 @@ test("a long poll of the feed ends with the caller's signal, and not with the ti
 });
 
 test("64 callers keep their connections, whatever the service closes between their calls", async t => {
-  const proxy = await Proxy.start(service.address), through = new Holdfast(proxy.address);
+  const proxy = await Proxy.start(service.address), through = new Holdfast(proxy.address, { deadlineMs: 120_000 });
   t.after(() => proxy.end());
   const callers = (calls: number) => Promise.all(Array.from({ length: 64 }, async () => {
     for (let i = 0; i < calls; i++) await through.sku("CUP", { max_age_ms: 1000 });
