@@ -40,7 +40,7 @@ def now(page, service):
     page.until('document.querySelectorAll("figure canvas").length >= 10')
     label = page.until('[...document.querySelectorAll("[role=img]")].map(e => e.ariaLabel).find(t => t.startsWith("Orders: granted "))')
     assert re.fullmatch(r'Orders: granted [\d,]+ /s, refused [\d,]+ /s', label), label
-    page.until(f"/Skus\\s+{service.sql('SELECT COUNT(*) FROM sku')[0][0]}\\b/.test(document.body.innerText)")
+    page.until(f"/Skus\\s+{int(service.sql('SELECT COUNT(*) FROM sku')[0][0]):,}\\b/.test(document.body.innerText)")
     page.says('Refused, by code')
     page.press('The last ten minutes as a table')
     granted = "[...document.querySelectorAll('details tbody tr')].reduce((sum, r) => sum + Number(r.cells[1].innerText.replace(',', '')), 0)"

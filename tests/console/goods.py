@@ -225,6 +225,7 @@ def focused(page):
 def look_for(page, text, *keys):
     """Types into the field at the top, as a person or a scanner does."""
     from selenium.webdriver.common.action_chains import ActionChains
+    page.until("document.getElementById('search')")     # it comes after the first page
     ActionChains(page.driver).send_keys('/').perform()
     page.until("document.activeElement.id === 'search'")
     ActionChains(page.driver).send_keys(text, *keys).perform()
@@ -560,7 +561,8 @@ def a_shelf_is_counted_blind(page, service):
     page.press('Count')
     page.press('Fill with what lies there')
     page.until(f"({LINES}).length === 4")
-    assert [line[0] for line in page.js('return ' + LINES)] == ['SHELF-1', 'SHELF-2', 'SHELF-3', 'SHELF-4']
+    lines = page.js('return ' + LINES)
+    assert [line[0] for line in lines] == ['SHELF-1', 'SHELF-2', 'SHELF-3', 'SHELF-4'], lines
     page.says('Not counted.')
     page.until("document.querySelector('#blind')").click()
     assert not page.js("return document.querySelector('table.sheet tbody .there').checkVisibility()")
