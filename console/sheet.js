@@ -468,19 +468,15 @@ class Sheet {
       this.paste(text, this.grid.last(), 'sku')
     })
     this.scanner = scanner.input
+    const nothing = () => {}
+    this.filling = this.counts && asking(this.page, 'Fill with what lies there', () => this.fill(), nothing)
     return h(
       'div',
       {class: 'bar acts'},
       scanning,
       button('Load a CSV file', () => file.click()),
       file,
-      this.counts &&
-        asking(
-          this.page,
-          'Fill with what lies there',
-          () => this.fill(),
-          () => {},
-        ),
+      this.filling,
       this.counts && button('Print', () => print()),
       button('Clear', () => {
         drafts.delete(this.kind)
@@ -516,7 +512,7 @@ class Sheet {
     this.scanner.focus()
     if (!this.counts || !this.page.query.has('location')) return
     history.replaceState(null, '', '#/sheet/count') /* filled once: it can be cleared */
-    if (!this.draft.lines.length) this.fill()
+    if (!this.draft.lines.length) this.filling.click()
   }
 }
 
