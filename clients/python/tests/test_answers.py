@@ -1,4 +1,5 @@
 """What each client makes of answers, good and bad ones, of a server that says what the test wants."""
+import decimal
 import email.utils
 import json
 import signal
@@ -84,6 +85,8 @@ class Answers(unittest.TestCase):
                     client.call('delete_webhook', bad)
             with self.assertRaises(ValueError):
                 client.call('reserve', {'order_id': float('nan')})
+            with self.assertRaises(TypeError):
+                client.call('reserve', {'order_id': decimal.Decimal(1)})
             self.assertEqual(len(server.requests), 2)
 
         self.each([answer(200)], check)
