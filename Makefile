@@ -96,7 +96,7 @@ check: check-programs
 	  inside=$$(tests/inside.sh $(B)) || exit; \
 	  export HOLDFAST_BIN=build/asan/holdfast TEST_SANITIZED=1 TEST_DRILLS=1 \
 	    ASAN_OPTIONS=log_path=build/asan/report:quarantine_size_mb=8; \
-	  build/asan/flows --jobs $(TEST_JOBS) --filter "!(documents|$$inside)/*" || status=1; \
+	  build/asan/flows --jobs 8 --filter "!(documents|browser|$$inside)/*" || status=1; \
 	  build/asan/test --jobs 8 --filter "@($$inside)/*" || status=1; \
 	  wait $$beside || status=1; cat build/check-beside.log; exit $$status
 	! cat build/asan/report.* 2>/dev/null
@@ -114,6 +114,7 @@ check-beside:
 	tests/compose.py --holdfast build/holdfast
 	CLIENT_S=300 HOLDFAST_BIN=$(abspath $(B))/holdfast tests/clients.sh
 	HOLDFAST_BIN=$(abspath $(B))/holdfast clients/medusa/test.sh
+	TEST_TIMEOUT_S=900 HOLDFAST_BIN=$(B)/holdfast $(B)/test --filter 'browser/*'
 	@$(MAKE) --no-print-directory walk
 	tests/bench/count.py --holdfast build/holdfast
 	HOLDFAST_BIN=build/tsan/holdfast $(B)/test --jobs 4 --filter '@(concurrency|batch|restart|worker|exec|reap)/*'

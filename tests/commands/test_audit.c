@@ -133,7 +133,7 @@ static const struct damage {
          "UPDATE reservation SET due_at = due_at + INTERVAL 1 SECOND WHERE order_id = 'HELD'",
          "UPDATE reservation SET due_at = expires_at WHERE order_id = 'HELD'"},
 	{"due_within_a_pause", "order_id=CLAIMED state=confirmed due_at=2", false, /* 2 s, a tenth of it, a minute */
-         "UPDATE reservation SET task_id = NULL, due_at = UTC_TIMESTAMP(3) + INTERVAL 64 SECOND"
+         "UPDATE reservation SET task_id = NULL, due_at = UTC_TIMESTAMP(3) + INTERVAL 90 SECOND"
          " WHERE order_id = 'CLAIMED'",
          "UPDATE reservation SET task_id = 3, due_at = confirmed_at WHERE order_id = 'CLAIMED'"},
 	{"lease_within_an_hour", "task_id=3 worker=w created_at=2", false,

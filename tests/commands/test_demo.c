@@ -157,8 +157,8 @@ Test(demo, lorry_comes, DRILL)
 	           " created_at -> 1",
 	           "sql SELECT COUNT(*) > 20 FROM reservation WHERE order_id > 'S-10281' AND state = 4 -> 1",
 	           "sql SELECT COUNT(*) > 5 FROM reservation WHERE order_id > 'S-10281' AND state = 5 -> 1",
-	           "sql SELECT DISTINCT kind, REGEXP_REPLACE(movement_id, '-[0-9]+$', '') AS name FROM movement WHERE"
-	           " kind <> 5 AND created_at >= (SELECT MIN(created_at) FROM movement WHERE movement_id LIKE"
+	           "wait:90 sql SELECT DISTINCT kind, REGEXP_REPLACE(movement_id, '-[0-9]+$', '') AS name FROM movement"
+	           " WHERE kind <> 5 AND created_at >= (SELECT MIN(created_at) FROM movement WHERE movement_id LIKE"
 	           " 'restocked-%') ORDER BY kind, name -> 1,lorry 1,restocked 2,broken 3,parcel 6,looked-at 6,to-store"
 	           " 7,unloaded",
 	           "sql SELECT COUNT(*) > 100 FROM reservation WHERE order_id > 'S-10281' AND state = 3 -> 1",

@@ -143,7 +143,7 @@ describe("answers", { concurrency: true }, () => {
   });
 
   test("the last refusal is told when the time is over; a lost try before it stays a doubt", async of => {
-    of.replies = [reset, problem(503, "unavailable", { "Retry-After": "1" })];
+    of.replies = [reset, problem(503, "unavailable", { "Retry-After": "4" })];
     const error = await refused(of.client({ deadlineMs: 10_000 }).reserve(MUG));
     assert.deepEqual([error.code, error.status, error.maybeDone], ["unavailable", 503, true]);
   });
