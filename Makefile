@@ -40,7 +40,7 @@ TESTS    = $(filter-out tests/bench/% tests/fuzz/%,$(sort $(wildcard tests/*.c t
 
 MAKEFLAGS += $(if $(filter 0,$(MAKELEVEL)),--jobs=$(shell nproc))
 
-.PHONY: all run image test check check-programs check-sanitized check-beside check-image check-long coverage pictures fuzz contract count bench scale demo fault soak cluster walk clients medusa tidy install deb release install-packages generated clean help ALWAYS
+.PHONY: all run image test check check-programs check-sanitized check-beside check-slowly check-image check-long coverage pictures fuzz contract count bench scale demo fault soak cluster walk clients medusa tidy install deb release install-packages generated clean help ALWAYS
 .DELETE_ON_ERROR:
 all: $(B)/holdfast
 
@@ -92,16 +92,17 @@ check-sanitized: install-packages
 # tests run under the sanitizers.
 check: check-programs
 	rm -f build/asan/report.* && ln -f $(B)/test build/asan/flows
-	@$(MAKE) --no-print-directory check-beside > build/check-beside.log 2>&1 & beside=$$!; status=0; \
+	@for beside in check-beside check-slowly; do \
+	    $(MAKE) --no-print-directory $$beside > build/$$beside.log 2>&1 & running="$$running $$!"; done; status=0; \
 	  inside=$$(tests/inside.sh $(B)) || exit; \
 	  export HOLDFAST_BIN=build/asan/holdfast TEST_SANITIZED=1 TEST_DRILLS=1 \
 	    ASAN_OPTIONS=log_path=build/asan/report:quarantine_size_mb=8; \
-	  build/asan/flows --jobs 8 --filter "!(documents|browser|$$inside)/*" || status=1; \
-	  build/asan/test --jobs 8 --filter "@($$inside)/*" || status=1; \
-	  wait $$beside || status=1; cat build/check-beside.log; exit $$status
+	  build/asan/flows --jobs 7 --filter "!(documents|browser|$$inside)/*" || status=1; \
+	  build/asan/test --jobs 7 --filter "@($$inside)/*" || status=1; \
+	  for beside in $$running; do wait $$beside || status=1; done; \
+	  cat build/check-beside.log build/check-slowly.log; exit $$status
 	! cat build/asan/report.* 2>/dev/null
 
-check-beside: export TSAN_OPTIONS = halt_on_error=1:suppressions=$(CURDIR)/tests/tsan.supp
 check-beside:
 	tests/tidy.sh
 	tests/rooms.py
@@ -114,12 +115,16 @@ check-beside:
 	tests/compose.py --holdfast build/holdfast
 	CLIENT_S=300 HOLDFAST_BIN=$(abspath $(B))/holdfast tests/clients.sh
 	HOLDFAST_BIN=$(abspath $(B))/holdfast clients/medusa/test.sh
-	TEST_TIMEOUT_S=900 HOLDFAST_BIN=$(B)/holdfast $(B)/test --filter 'browser/*'
 	@$(MAKE) --no-print-directory walk
 	tests/bench/count.py --holdfast build/holdfast
+
+# The program under ThreadSanitizer and valgrind, and Chromium.
+check-slowly: export TSAN_OPTIONS = halt_on_error=1:suppressions=$(CURDIR)/tests/tsan.supp
+check-slowly:
 	HOLDFAST_BIN=build/tsan/holdfast $(B)/test --jobs 4 --filter '@(concurrency|batch|restart|worker|exec|reap)/*'
 	rm -rf build/memcheck-migrated
 	HOLDFAST_BIN=tests/memcheck.sh $(B)/test --jobs 4 --filter '@(batch/*|model/swept_meanwhile)'
+	TEST_TIMEOUT_S=900 HOLDFAST_BIN=$(B)/holdfast $(B)/test --filter 'browser/*'
 
 check-image:; tests/image.sh
 
