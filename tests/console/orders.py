@@ -288,7 +288,7 @@ def a_service_that_hangs(page, service):
     finally:
         service.process.send_signal(signal.SIGCONT)
     print(f'    told after {took:.1f} s')
-    assert 3 <= took < 3 + 5 + 4, took          # the list asks every 5 s
+    assert 2.5 < took < 3 + 5 + 4, took         # a call may have begun before the signal; the list asks every 5 s
     page.until("document.getElementById('link').hidden")
 
 
