@@ -8,7 +8,7 @@ import {
 } from "@medusajs/framework/utils";
 import InventoryModuleService from "@medusajs/inventory/dist/services/inventory-module";
 import { Holdfast, HoldfastError } from "holdfast";
-import { journal, type Note, type Pair, Settled } from "./journal";
+import { Beside, journal, type Note, type Pair, Settled } from "./journal";
 import { Orders, type Want } from "./orders";
 import { Mirror } from "./mirror";
 import { Reconciler } from "./reconciler";
@@ -60,6 +60,7 @@ export class BaseService extends InventoryModuleService {
   protected readonly mirror_: Mirror;
   protected readonly logger_: Logger;
   private readonly settled_: Settled;
+  private readonly own_: Beside;
   private reconciling_: NodeJS.Timeout | undefined;
 
   /** Medusa calls these at its start and its end. */
@@ -81,7 +82,8 @@ export class BaseService extends InventoryModuleService {
       this.logger_
     );
     this.mirror_ = new Mirror(holdfast, this.stock_, this.units_, work => this.transaction_(work), this.logger_);
-    this.settled_ = new Settled(() => this.beside_());
+    this.settled_ = new Settled(() => ({ manager: this.baseRepository_.getFreshManager() }) as Context);
+    this.own_ = new Beside(() => this.baseRepository_.getFreshManager<any>().getKnex());
     const serves = (declaration as { worker_mode?: string } | undefined)?.worker_mode === "server";
     this.__hooks = {
       onApplicationStart: async () => {
@@ -92,7 +94,8 @@ export class BaseService extends InventoryModuleService {
         clearInterval(this.reconciling_);
         this.mirror_.stop();
         await this.settled_.forget();
-      }
+      },
+      onApplicationShutdown: () => this.own_.close()
     };
   }
 
@@ -153,9 +156,9 @@ export class BaseService extends InventoryModuleService {
     return await this.reconciler_.run(age_s);
   }
 
-  /** A context outside of every transaction. */
-  protected beside_(): Context {
-    return { manager: this.baseRepository_.getFreshManager() } as Context;
+  /** A context outside of the caller's transaction. */
+  protected beside_(context: Context): Context {
+    return context.transactionManager ? this.own_.context() : context;
   }
 
   /** Runs `work` in the transaction of the context, or in one of its own. */

@@ -1,3 +1,4 @@
+import { type Knex, knex } from "@medusajs/framework/mikro-orm/postgresql";
 import { type Context } from "@medusajs/framework/types";
 
 /** A reservation item and its order in Holdfast. */
@@ -203,6 +204,27 @@ export class Settled {
     clearTimeout(this.timer);
     this.timer = undefined;
     await journal.forget(this.connection(), this.notes.splice(0)).catch(() => undefined);
+  }
+}
+
+/**
+ * One connection beside Medusa's pool, for what is committed while a transaction of the caller's is under way. Such
+ * transactions may hold the whole pool, and would wait for each other if they took a second connection of it.
+ */
+export class Beside {
+  private own: Knex | undefined;
+
+  constructor(private readonly pool: () => Knex) {}
+
+  context(): Context {
+    const { config } = this.pool().client;
+    const own = (this.own ??= knex({ ...config, pool: { ...config.pool, min: 0, max: 1 } }));
+    const manager: Manager = { getTransactionContext: () => undefined, getKnex: () => own };
+    return { manager };
+  }
+
+  async close(): Promise<void> {
+    await this.own?.destroy();
   }
 }
 

@@ -85,8 +85,9 @@ export default class HoldfastInventoryService extends LevelsService {
    */
   private async moved_(context: Context, updates: any[], moves: any[]): Promise<unknown[]> {
     const ids = moves.map(move => move.id);
+    const beside = this.beside_(context);
     for (;;) {
-      const notes = await journal.note(this.beside_(), await journal.rows(context, ids));
+      const notes = await journal.note(beside, await journal.rows(context, ids));
       const done = await this.written_<Moved | undefined>(
         context,
         notes,
@@ -107,8 +108,8 @@ export default class HoldfastInventoryService extends LevelsService {
         }
       );
       if (done) return done.rows;
-      if (!(await journal.lockNotes(this.beside_(), notes))) continue;
-      await journal.forget(this.beside_(), notes);
+      if (!(await journal.lockNotes(beside, notes))) continue;
+      await journal.forget(beside, notes);
       throw new MedusaError(
         MedusaError.Types.INVALID_DATA,
         "Reservation items get other units in a transaction of the isolation level READ COMMITTED alone"

@@ -8,11 +8,11 @@ const { Holdfast } = require("holdfast");
 
 const { POSTGRES, HOLDFAST } = process.env;
 
-/** Starts a shop. `database`: of one that exists, so that several processes may share it. */
-async function openShop({ database, options = {}, resolve = require("node:path").join(__dirname, "..") } = {}) {
+/** Starts a shop. `database`: of one that exists, so that several processes may share it. `pool`: what knex is told. */
+async function openShop({ database, pool, options = {}, resolve = require("node:path").join(__dirname, "..") } = {}) {
   const url = POSTGRES.replace("DATABASE", database ?? (await makeDatabase()));
   await require("..").default.runMigrations({ options: { database: { clientUrl: url } }, logger: silent });
-  const pg = createPgConnection({ clientUrl: url, pool: { min: 0, max: 20 } });
+  const pg = createPgConnection({ clientUrl: url, pool: { min: 0, max: 20, ...pool } });
   const events = [];
   const logger = {
     warn: text => logger.warnings.push(String(text)),

@@ -112,6 +112,31 @@ describe("in trouble", () => {
     assert.deepEqual(await shop.level(item, "bonn"), [5, 2, 3]);
   });
 
+  it("16 transactions of callers on 4 connections do not wait for each other", async () => {
+    const item = await shop.item({ bonn: 100 });
+    const rows = await shop.inventory.createReservationItems(
+      Array.from({ length: 16 }, () => ({ inventory_item_id: item, location_id: "bonn", quantity: 1 }))
+    );
+    const small = await openShop({ database: shop.database, pool: { max: 4, acquireTimeoutMillis: 20_000 } });
+    try {
+      const update = (id, quantity, context) => small.inventory.updateReservationItems({ id, quantity }, context);
+      await Promise.all(rows.map(({ id }) => update(id, 2)));
+      assert.deepEqual(await small.level(item, "bonn"), [100, 32, 68]);
+      await Promise.all(
+        rows.map(({ id }) =>
+          small.inventory.baseRepository_.transaction(async transactionManager => {
+            await small.inventory.retrieveReservationItem(id, {}, { transactionManager });
+            await update(id, 5, { transactionManager });
+          })
+        )
+      );
+      assert.deepEqual(await small.level(item, "bonn"), [100, 80, 20]);
+      await until(async () => assert.deepEqual(await shop.sql("select * from holdfast_unsettled"), []));
+    } finally {
+      await small.close();
+    }
+  });
+
   it("an order that could not be confirmed is confirmed by the reconciler", async () => {
     const item = await shop.item({ bonn: 5 });
     breakCalls("/v1/confirmations");
