@@ -211,11 +211,12 @@ static void read_list(struct json_reader *line, struct op *op, const char *sku, 
 {
 	const char    *code[CHOICE_MAX];
 	size_t         len[CHOICE_MAX];
+	size_t         count;
 	bool           may_split = false;
 	struct choice *choice;
-	size_t         count = read_locations(line, CHOICE_MAX, code, len);
 
 	json_bool(line, "may_split", JSON_OPTIONAL, &may_split);
+	count = read_locations(line, CHOICE_MAX, code, len);
 	if (json_has(line, "location"))
 		json_refuse(line, "location", "may not stand beside locations");
 	if (line->failed)

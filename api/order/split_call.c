@@ -19,7 +19,7 @@ static struct op *read_split(struct request *r, struct json_reader *in)
 	op = order_lines_read(in, OP_SPLIT, ID_MAX + 1);
 	memcpy(op->id, order_id, id_len);
 	op->other_id = op_text(op, r->param[0], strlen(r->param[0]));
-	if (strcmp(op->id, op->other_id) == 0)
+	if (json_end(in) && strcmp(op->id, op->other_id) == 0)
 		json_refuse(in, "order_id", "must be another order than the one that is split");
 	if (then >= 0)
 		op->becomes = becomes[then];

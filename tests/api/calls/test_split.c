@@ -91,6 +91,8 @@ Test(split, bad_bodies)
 	     "field=then",
 	     "raw POST /v1/reservations/R1/split {'order_id':'S1','lines':[{'sku':'A','qty':1}],'ttl_s':5} -> 400 "
 	     "field=ttl_s",
+	     "raw POST /v1/reservations/R1/split {'order_id':'R1','lines':[{'sku':'A','qty':1}],'ttl_s':5} -> 400 "
+	     "field=ttl_s",
 	     "raw POST /v1/reservations/R1/split?x=1 {'order_id':'S1','lines':[{'sku':'A','qty':1}]} -> 400 field=x",
 	     "unchanged");
 }

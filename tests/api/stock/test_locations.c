@@ -112,6 +112,8 @@ Test(locations, refused)
 	     LINE("'may_split':true") "field=lines[0].may_split",
 	     LINE("'may_split':false,'location':'a'") "field=lines[0].may_split",
 	     LINE("'may_split':1,'locations':['a','b']") "field=lines[0].may_split",
+	     LINE("'may_split':1,'locations':['a','a'],'location':'a'") "field=lines[0].may_split",
+	     LINE("'locations':['a','a'],'location':'a'") "field=lines[0].locations",
 	     LINE("'locations':['a','b','a']") "field=lines[0].locations",
 	     LINE("'locations':[]") "field=lines[0].locations",
 	     LINE("'locations':null") "field=lines[0].locations",
