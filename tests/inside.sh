@@ -11,4 +11,4 @@ set -eu
 	{ file = $1; sub(/[.]o:.*/, "", file); sub(/^.*\/obj\//, "", file); name = $NF }
 	$(NF - 1) ~ /^[TDBR]$/ { room[name] = file ~ "^engine/(base|db)/" ? "tools" : "program" }
 	$(NF - 1) == "U" && (room[name] == "program" || room[name] && file ~ "^tests/engine/(base|db)/") { print file ".c" }' |
-	sort -u | xargs sed -n 's/^Test(\([a-z0-9_]*\),.*/\1/p' | sort -u | paste -s -d '|'
+	sort -u | xargs sed -nE 's/^\s*Test\(([a-z0-9_]+),.*/\1/p' | sort -u | paste -s -d '|'

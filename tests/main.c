@@ -216,9 +216,7 @@ static void drills_leave_out(struct criterion_test_set *tests)
 	FOREACH_SET(struct criterion_suite_set * suite, tests->suites)
 	FOREACH_SET(struct criterion_test * test, suite->tests)
 	{
-		const char *words = test->data->description;
-
-		if (words && strcmp(words, DRILL_WORDS) == 0)
+		if (is_drill(test))
 			test->data->disabled = true;
 	}
 }

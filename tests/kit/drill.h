@@ -4,7 +4,14 @@
 #ifndef TESTS_DRILL_H
 #define TESTS_DRILL_H
 
-#define DRILL       .description = DRILL_WORDS
-#define DRILL_WORDS "a drill"
+#include <criterion/criterion.h>
+
+#define DRILL .description = "a drill"
+
+/* No other test has a description. Its text may not be read in the process of a test, where its address is not valid. */
+static inline bool is_drill(const struct criterion_test *test)
+{
+	return test->data->description != NULL;
+}
 
 #endif
