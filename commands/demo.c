@@ -1,5 +1,5 @@
-/* demo.c - the command `demo`: opens a made-up shop on a service whose database is empty, and plays its
- * customers, workers and deliveries. It is a client of the service, as a shop is. */
+/* demo.c - the command `demo`. It makes a shop in the empty database of a service. Then it sends that shop's orders,
+ * shipments and deliveries, minute after minute. It is a client of the service, as a shop is. */
 #include "commands/demo.h"
 #include "commands/demo/goods.h"
 #include "commands/demo/opening.h"

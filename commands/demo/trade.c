@@ -80,7 +80,7 @@ static void customers_order(struct trade *t)
 	carts_fill(t);
 }
 
-/* Calls `path` for the orders of the oldest carts whose customers have this wish. */
+/* Calls `path` with the ids of the orders in the oldest carts that have this wish. */
 static void carts_send(struct trade *t, enum wish wish, const char *path)
 {
 	const struct carts *carts = &t->carts[(t->moment + 1) % MOMENTS];

@@ -36,7 +36,7 @@ bool location_is_open(const struct location *l);
 /* Its kind, and LOCATION_STOPPED more where sales there are stopped: location_says in SQL. */
 enum { LOCATION_STOPPED = 128 };
 int64_t location_says(const struct location *l);
-/* The incoming location whose waiting lines have units of this location before new orders have them; 0: none. */
+/* Lines that wait at the incoming location given here get this location's units before new orders do; 0: none. */
 uint32_t location_waits_at(const struct location *l);
 /* True: units at the location are in the house, and in `on_hand` of their sku; false: they are promised. */
 bool location_in_house(const struct location *l);

@@ -9,7 +9,7 @@ UPDATE reservation FORCE INDEX (PRIMARY)
  WHERE {as_read} AND (({is_kept}) OR state = {confirmed}) AND {is_had_as_read};
 
 -- name: amend_ttl
--- Holds whose time starts again. Rows: (reservation_id, seconds to live).
+-- Gives each hold a new time to live. Rows: (reservation_id, seconds to live).
 UPDATE (SELECT 0 AS id, 0 AS ttl_s UNION ALL VALUES {rows}) given
   STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = given.id
    SET r.expires_at = @t + INTERVAL given.ttl_s SECOND, r.due_at = @t + INTERVAL given.ttl_s SECOND

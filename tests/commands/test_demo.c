@@ -138,9 +138,8 @@ Test(demo, lives_until_ctrl_c)
 	flow_end();
 }
 
-/* The lorry comes after a minute, and the queue gets its units. By then customers have confirmed, released and
- * forgotten orders that were held, and the shop has made each kind of movement that it makes. The demo ends when the
- * service is gone. */
+/* The lorry comes after a minute, and the queue gets its units. In that minute held orders were confirmed, were released
+ * and expired, and the demo made each kind of movement that it makes. The demo ends when the service is gone. */
 Test(demo, lorry_comes, DRILL)
 {
 	char        log[300];
