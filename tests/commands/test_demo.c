@@ -138,8 +138,9 @@ Test(demo, lives_until_ctrl_c)
 	flow_end();
 }
 
-/* The lorry comes after a minute, and the queue gets its units. In that minute held orders were confirmed, were released
- * and expired, and the demo made each kind of movement that it makes. The demo ends when the service is gone. */
+/* The lorry comes after a minute, and the queue gets its units. In that minute held orders were confirmed, were
+ * released and expired, and the demo made each kind of movement that it makes. The demo ends when the service is
+ * gone. */
 Test(demo, lorry_comes, DRILL)
 {
 	char        log[300];

@@ -8,7 +8,7 @@
 
 #define DRILL .description = "a drill"
 
-/* No other test has a description. Its text may not be read in the process of a test, where its address is not valid. */
+/* No other test has a description. A test's process may not read its text: the address is not valid there. */
 static inline bool is_drill(const struct criterion_test *test)
 {
 	return test->data->description != NULL;
