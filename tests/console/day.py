@@ -213,7 +213,7 @@ def broken(service, width):
     assert done(service.call('GET', f'v1/skus/{sku}/movements'))['items'][0]['reason'] == 'dropped'
 
 
-@task('recall a sku: stop its sale, see who holds it', '''
+@task('recall a sku: stop its sale, see the orders that hold it', '''
     find   {sku}
     click  Stop the sale
     type   Reason = sharp edges
@@ -228,7 +228,7 @@ def recall(service, width):
     told = stock(service, sku)
     assert (told['for_sale'], told['reason'], told['available']) == (False, 'sharp edges', 0), told
     held = {o['order_id'] for o in done(service.call('GET', f'v1/reservations?sku={sku}&limit=100'))['items']}
-    yield f"""[...document.querySelectorAll('[aria-label="Who holds {sku}"] td:first-child')]
+    yield f"""[...document.querySelectorAll('[aria-label="Orders that hold units of {sku}"] td:first-child')]
         .map(e => e.innerText).sort().join() === '{",".join(sorted(held))}'"""
 
 
@@ -266,7 +266,7 @@ def kiosk(service, width):
 @task('find a sku by its barcode', '''
     scan   4006381300033
     matches {sku}
-    sees   Who holds it
+    sees   Orders that hold units
 ''')
 def barcode(service, width):
     told = stock(service, SKUS[33])
@@ -294,13 +294,13 @@ def add_barcode(service, width):
     find   {sku}
     type   First day = {day}
     matches [0-9] movement
-    click  {csv}
+    click  CSV
 ''')
 def last_week(service, width):
     sku = SKUS[180 + len(width)]
     receive(service, f'week {width}', (sku, 'berlin', 4))
     day = time.strftime('%m%d%Y', time.localtime(time.time() - 6 * 86400))
-    yield {'sku': sku, 'day': day, 'csv': f'CSV', 'js': SAVES}
+    yield {'sku': sku, 'day': day, 'js': SAVES}
     rows = list(csv.DictReader((yield 'window.saved').lstrip('\ufeff').splitlines()))
     moved = done(service.call('GET', f'v1/skus/{sku}/movements'))['items']
     assert [r['movement'] for r in rows] == [m['movement_id'] for m in moved] and f'week {width}' in str(rows), rows

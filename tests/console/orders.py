@@ -146,7 +146,7 @@ def a_worker_has_the_order(page, service):
     service.call('POST', f'v1/tasks/{task}/return')
 
 
-# ---- a sku's page: who holds it, who waits for it, what moved it
+# ---- a sku's page: the orders that hold it or wait for it, and what moved it
 
 ROWS = "document.querySelectorAll('[aria-label=\"Movements of FLOW\"] tbody tr').length"
 
