@@ -18,6 +18,9 @@ import urllib.request
 
 import yaml
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "kit"))
+from child import end_with_us   # noqa: E402
+
 ABSENT = ("undelivered_age", "_node_", "certificate_expiry", "key_expiry")  # no webhook, cluster, TLS, keys here
 
 
@@ -94,7 +97,7 @@ def main():
         with open(f"{folder}/prometheus.yaml", "w") as to:
             yaml.safe_dump(config, to)
         logs = open(f"{folder}/log", "w+")
-        run = lambda *words: subprocess.Popen(words, stdout=logs, stderr=logs)
+        run = lambda *words: subprocess.Popen(words, stdout=logs, stderr=logs, preexec_fn=end_with_us)
         started = [run(arguments.holdfast, "serve", "--data", f"{folder}/var", "--listen", f"127.0.0.1:{listen}",
                        "--jobs=expire,reap,deliver"),
                    run("prometheus", f"--config.file={folder}/prometheus.yaml", f"--storage.tsdb.path={folder}/data",

@@ -27,6 +27,9 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.append(str(ROOT / 'tests' / 'kit'))
+from child import end_with_us   # noqa: E402
+
 DOCUMENT = ROOT / 'docs' / 'developer.md'
 MOST = {'files': 33, 'calls': 185}
 CALLS, HEAD, CALL = 1 << 18, struct.Struct('<Q'), struct.Struct('<IIQQ')    # as tests/bench/preload/walk.c has them
@@ -46,7 +49,7 @@ class Service:
         self.log = open(f'{folder}/log', 'wb')
         self.process = subprocess.Popen(
             [self.program, 'serve', '--data', f'{folder}/data', '--listen', f'unix:{folder}/socket', '--lanes', '1'],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.log,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.log, preexec_fn=end_with_us,
             env=dict(os.environ, LD_PRELOAD=str((build / 'bench-walk.so').resolve()), WALK_FILE=str(record)))
         self.connection, until = socket.socket(socket.AF_UNIX), time.monotonic() + START_S
         self.connection.settimeout(ANSWER_S)

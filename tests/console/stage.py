@@ -17,6 +17,7 @@ import urllib.request
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / 'kit'))
 import patience                     # noqa: E402
+from child import adopt_orphans, end_with_us       # noqa: E402
 from patience import PATIENCE_S     # noqa: E402
 
 START_S, WAIT_S = 6 * PATIENCE_S, 1.5 * PATIENCE_S
@@ -55,7 +56,8 @@ class Service:
     def start(self):
         from_here = self.log.tell()
         self.process = subprocess.Popen([*self.command, '--listen', self.at], stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.DEVNULL, stderr=self.log)
+                                        stdout=subprocess.DEVNULL, stderr=self.log,
+                                        start_new_session=True, preexec_fn=end_with_us)
         began = time.monotonic()
         while not patience.is_over(began, START_S) and self.process.poll() is None:
             text = pathlib.Path(self.log.name).read_bytes()[from_here:].decode(errors='replace')
@@ -208,20 +210,34 @@ class Page:
             time.sleep(.1)
 
 
+def ended(pid):
+    """Waits until this child has ended; -1: all of them, until each has."""
+    began = time.monotonic()
+    with contextlib.suppress(ChildProcessError):
+        while not patience.is_over(began, START_S):
+            os.waitpid(pid, os.WNOHANG)
+            time.sleep(.05)
+
+
 def in_group(main):
     """Runs main in a process group of its own, which ends with this process, however that ends: otherwise a Chromium
-    lives on when its driver was killed."""
+    lives on when its driver was killed. A service is in no group: it ends when main does, and its database with it."""
+    adopt_orphans()
     child = os.fork()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    end_with_us()
     if child == 0:
         os.setsid()
         os._exit(main())
-    signal.signal(signal.SIGTERM, lambda *_: (_ for _ in ()).throw(SystemExit(143)))
-    import ctypes
-    ctypes.CDLL(None).prctl(1, signal.SIGTERM)
     try:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    except SystemExit:
+        os.kill(child, signal.SIGTERM)      # it closes what it has opened
+        ended(child)
+        raise
     finally:
         for how in (signal.SIGTERM, signal.SIGKILL):
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(child, how)
                 time.sleep(.3)
+        ended(-1)

@@ -27,8 +27,10 @@ import time
 import urllib.parse
 
 sys.dont_write_bytecode = True
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / 'kit'))
 import document   # noqa: E402  (beside this file)
 import values     # noqa: E402
+from child import end_with_us   # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BODY_MAX = 6_000_000
@@ -57,7 +59,8 @@ class Service:
         self.process = subprocess.Popen(
             [program, 'serve', '--data', self.data, '--listen', '127.0.0.1:0', '--jobs=reap',
              '--max-body', str(BODY_MAX)],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            preexec_fn=end_with_us)
         self.address, self.listening = None, threading.Event()
         threading.Thread(target=self.read_log, daemon=True).start()
         if not self.listening.wait(START_S) or not self.address:

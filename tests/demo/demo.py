@@ -22,8 +22,10 @@ import tempfile
 import threading
 
 sys.dont_write_bytecode = True
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / 'kit'))
 import made_up   # noqa: E402  (beside this file)
 import replay    # noqa: E402
+from child import end_with_us   # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -78,7 +80,8 @@ class Service:
         with undisturbed():
             try:
                 self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                                stderr=subprocess.PIPE, start_new_session=True)
+                                                stderr=subprocess.PIPE, start_new_session=True,
+                                                preexec_fn=end_with_us)
             except OSError as error:
                 raise NotStarted(f'{self.program}: {error.strerror}; is it built?') from error
             self.reader.start()

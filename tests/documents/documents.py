@@ -22,7 +22,6 @@ somewhere. The folder holds links to the project's own and the program under tes
 8080 or 8081, a free one is used; where it says /run/mysqld/mysqld.sock, the one of --socket.
 """
 import argparse
-import ctypes
 import itertools
 import json
 import os
@@ -38,13 +37,14 @@ import time
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / name) for name in ('fault', 'kit')]
 import patience                 # noqa: E402
+from child import end_with_us   # noqa: E402
 from patience import PATIENCE_S # noqa: E402
 from stage import free_port     # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROJECT = HERE.parents[1]
 LANE = PROJECT / 'engine' / 'lane' / 'lane.c'
-BLOCK_S, STAY_S, END_S, PR_SET_PDEATHSIG = 9 * PATIENCE_S, 6 * PATIENCE_S, 4 * PATIENCE_S, 1
+BLOCK_S, STAY_S, END_S = 9 * PATIENCE_S, 6 * PATIENCE_S, 4 * PATIENCE_S
 ENDED = (0, 2, 130, -signal.SIGINT)     # by itself; make, a shell and a program after Ctrl-C
 SOCKET = '/run/mysqld/mysqld.sock'
 STAMP_MIN = 10 ** 15
@@ -252,10 +252,6 @@ def compare(block, got):
 
 # The terminals.
 
-def dies_with_us():
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-
-
 class Desktop:
     """A folder, the terminal in which the blocks run, and those in which something stays."""
 
@@ -282,7 +278,7 @@ class Desktop:
         self.type("set -E -o pipefail; trap 'bad=${bad:-$?}' ERR")
 
     def surroundings(self):
-        return {'cwd': self.work, 'env': self.environment, 'start_new_session': True, 'preexec_fn': dies_with_us}
+        return {'cwd': self.work, 'env': self.environment, 'start_new_session': True, 'preexec_fn': end_with_us}
 
     def here(self, text):
         """The document's ports and socket as they are here."""
@@ -406,7 +402,7 @@ def main():
     parser.add_argument('document', type=pathlib.Path)
     options = parser.parse_args()
     options.holdfast = os.path.abspath(options.holdfast)
-    dies_with_us()
+    end_with_us()
     signal.signal(signal.SIGTERM, ended)
     folder = pathlib.Path(tempfile.mkdtemp(prefix='holdfast-documents-', dir=options.folder))
     folder.chmod(0o755)

@@ -13,8 +13,9 @@ import threading
 import time
 
 import patience
+from child import end_with_us
 from patience import PATIENCE_S
-from stage import Trouble, die_with_us, wait_until
+from stage import Trouble, wait_until
 
 CLIENTS = 64
 CALLS_BETWEEN = 200         # answers between two restarts
@@ -33,7 +34,7 @@ class Door:
         self.port = self.socket.getsockname()[1]
 
     def child(self):
-        die_with_us()
+        end_with_us()
         os.dup2(self.socket.fileno(), 3)
         os.set_inheritable(3, True)
 

@@ -3,7 +3,6 @@
 Everything is in one scratch folder and ends with the `Stage` block, whatever the drill did to it.
 """
 import contextlib
-import ctypes
 import glob
 import http.client
 import json
@@ -21,12 +20,12 @@ import time
 import check
 import clients
 import patience
+from child import die_with_us
 from patience import PATIENCE_S
 
 START_S, STOP_S, READY_S = 6 * PATIENCE_S, 3 * PATIENCE_S, 6 * PATIENCE_S
 SERVED_S = 6 * PATIENCE_S   # an order that waits is served
 PORTS = 20000, 32000        # Linux gives those from 32768 on to programs that ask for any
-PR_SET_PDEATHSIG = 1
 INSTALL = ['mariadb-install-db', '--no-defaults', '--skip-test-db', '--rpm',
            '--auth-root-authentication-method=normal']
 REDO = '--innodb-log-file-size=32M'
@@ -58,11 +57,6 @@ def wait_until(true, within_s, what):
 
 def as_root():
     return ['--user=root'] if os.geteuid() == 0 else []
-
-
-def die_with_us():
-    """In a child before exec: it is killed when the drill is."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class Clock:
