@@ -22,8 +22,9 @@ import time
 import traceback
 
 sys.dont_write_bytecode = True
-from stage import CHECKS, PATIENCE_S, Page, Service, check, in_group, missing, patience    # noqa: E402  (beside this file)
+from stage import CHECKS, HIDDEN, PATIENCE_S, Page, Service, check, in_group, missing, patience    # noqa: E402  (beside this file)
 import goods, latency, orders, sheets, day, reach    # noqa: E402, F401  (their checks come first)
+from shop import fail    # noqa: E402
 
 REFUSED = re.compile('status of 4(01|04|09|22)')       # Chromium notes each; a refusal is an answer
 CONTRACT_LINK = '[...document.querySelectorAll("nav a")].find(a => a.textContent === "Contract")'
@@ -274,9 +275,6 @@ def no_second_stands_twice_at_an_axis(page, service):
         assert len(times) >= 2 and len(times) == len(set(times)), (span_s, drawn)
 
 
-HIDDEN = "Object.defineProperty(document, 'hidden', {value: true, configurable: true})"    # nothing is polled any more
-
-
 @check()
 def a_dialog_names_what_is_now(page, service):
     """A dialog shows changes since the page's last poll."""
@@ -458,9 +456,7 @@ def bury(service, error, count, sku='MUG', qty=2):
     ids = [f'{error} {n}'[-60:] for n in range(count)]
     service.call('POST', 'v1/reservations/batch', {'reservations': [
         {'order_id': i, 'confirm': True, 'lines': [{'sku': sku, 'qty': qty}]} for i in ids]})
-    task = service.call('POST', 'v1/tasks', {'kind': 'settle', 'worker': 'packer', 'limit': 1000})[1]
-    service.call('POST', f'v1/tasks/{task["task_id"]}/fail', {'orders': [{'order_id': i, 'error': error, 'retry': False} for i in ids]})
-    service.call('POST', f'v1/tasks/{task["task_id"]}/complete', {})
+    fail(service, error, *ids, others='complete')
 
 
 @check(long=True)
@@ -480,8 +476,7 @@ def buried_orders(page, service):
     page.says('4 orders went back to the workers.')
     page.says('No order has failed.')
     bury(service, 'to be lost', 1)
-    subprocess.run(['mariadb', '--no-defaults', '--user=root', f'--socket={service.command[3]}/mariadbd.sock', 'holdfast', '-e',
-                    'UPDATE reservation SET last_error = NULL WHERE order_id = "to be lost 0"'], check=True)     # by hand: workers name one
+    service.sql("UPDATE reservation SET last_error = NULL WHERE order_id = 'to be lost 0'")    # by hand: workers name one
     page.press('Now')
     page.press('Jobs')
     page.until(f"{row} && [...{row}.querySelectorAll('button')].find(b => b.innerText === 'Kick')", 'none').click()
@@ -651,38 +646,37 @@ def an_arrival(page, service):
 
 @check(long=True)
 def by_keyboard_alone(page, service):
-    from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.common.keys import Keys
     page.open(service, 'stock')
     page.says('Receive goods')
 
     def tab_to(text):
         for _ in range(300):
-            ActionChains(page.driver).send_keys(Keys.TAB).perform()
+            page.keys(Keys.TAB)
             if page.js('return document.activeElement.innerText') == text:
                 return
         raise AssertionError(f'no way to {text} by Tab')
     tab_to('Receive goods')
-    ActionChains(page.driver).send_keys(Keys.ENTER).perform()
+    page.keys(Keys.ENTER)
     page.until("document.activeElement.closest('form')?.innerText.includes('Scan')")
-    ActionChains(page.driver).send_keys('5*0KEY', Keys.ENTER).perform()
+    page.keys('5*0KEY', Keys.ENTER)
     page.says('A new sku.')
     tab_to('Receive 5 units')
-    ActionChains(page.driver).send_keys(Keys.ENTER).perform()
+    page.keys(Keys.ENTER)
     page.until('document.activeElement.closest("dialog")')
     tab_to('Receive 5 units')
-    ActionChains(page.driver).send_keys(Keys.ENTER).perform()
+    page.keys(Keys.ENTER)
     page.says('Received 5 units in 1 line.')
     page.go('stock')
     page.says('0KEY')
     tab_to('0KEY')
-    ActionChains(page.driver).send_keys(Keys.ENTER).perform()
+    page.keys(Keys.ENTER)
     page.says('Orders that hold units')
     assert page.js('return document.activeElement.tagName') == 'H1'
     tab_to('Count')
-    ActionChains(page.driver).send_keys(Keys.ENTER).perform()
+    page.keys(Keys.ENTER)
     page.until('document.querySelector("dialog")')
-    ActionChains(page.driver).send_keys(Keys.ESCAPE).perform()
+    page.keys(Keys.ESCAPE)
     page.until('!document.querySelector("dialog")')
     assert page.js('return document.activeElement.innerText') == 'Count'
     time.sleep(6)

@@ -11,21 +11,13 @@ import re
 import time
 import traceback
 
-from goods import PASTE
+from goods import PASTE, stock_of
 from orders import SAVES
-from shop import SKUS, done, fail, lines, opened, order, receive
-from stage import PATIENCE_S, check
+from shop import SKUS, done, fail, opened, order, receive
+from stage import FIELD, PATIENCE_S, check
 
 DESK, PHONE = 'desk', 'phone'
 WIDTHS = {DESK: 1280, PHONE: 390}
-CONTROL = """(() => { const room = document.querySelector('dialog[open]') ?? document, [name] = arguments
-    return [...room.querySelectorAll('button, a, summary, input[type=checkbox]')].find(e =>
-        !e.disabled && e.checkVisibility() &&
-        [e.innerText?.trim(), e.ariaLabel, e.closest('label')?.innerText.trim()].includes(name)) })()"""
-FIELD = """(() => { const room = document.querySelector('dialog[open]') ?? document, [name] = arguments
-    const label = [...room.querySelectorAll('label')].find(l => l.innerText.trim() === name && l.checkVisibility())
-    return label ? document.getElementById(label.htmlFor)
-        : [...room.querySelectorAll('input')].find(e => e.ariaLabel === name) })()"""
 KEYS = {'Enter': '\ue007', 'Down': '\ue015', 'Tab': '\ue004'}
 
 
@@ -35,43 +27,29 @@ class Hand:
     def __init__(self, page, width):
         self.page, self.width, self.count, self.clicked = page, width, 0, None
 
-    def keys(self, *keys):
-        from selenium.webdriver.common.action_chains import ActionChains
-        ActionChains(self.page.driver).send_keys(*keys).perform()
-
-    def touch(self, element):
-        from selenium.common.exceptions import ElementClickInterceptedException, StaleElementReferenceException
-        for _ in range(20):     # a poll may put another one in its place
-            try:
-                return element().click()
-            except (ElementClickInterceptedException, StaleElementReferenceException):
-                time.sleep(.05)
-        raise AssertionError('it cannot be clicked')
-
     def click(self, name):
         self.count += 1
-        if name == self.clicked:        # the dialog has a button of the same words
-            self.page.until("document.querySelector('dialog[open]')")
+        press = self.page.press_in_dialog if name == self.clicked else self.page.press
         self.clicked = name
-        self.touch(lambda: self.page.until(CONTROL, name))
+        press(name)
         self.inside()
 
     def inside(self):
         """Nothing is beyond the edge, which a person would have to move the page for."""
-        fits = self.page.js('return document.documentElement.scrollWidth <= innerWidth')
-        assert fits, 'the page is wider than the screen'
+        wide = self.page.js('return document.documentElement.scrollWidth')
+        assert wide <= WIDTHS[self.width], f'the page is wider than the screen: {wide}'
 
     def find(self, text):
         """The field at the top: the key / or a tap, the text, Enter."""
         self.page.until("document.getElementById('search')")
         self.count += 3
         if self.width == PHONE:
-            self.touch(lambda: self.page.until("document.getElementById('search')"))
+            self.page.press('the field at the top', "document.getElementById('search')")
         else:
-            self.keys('/')
+            self.page.keys('/')
         self.page.until("document.activeElement.id === 'search'")
         was = self.page.js('return location.hash')
-        self.keys(text, KEYS['Enter'])
+        self.page.keys(text, KEYS['Enter'])
         self.page.until('location.hash !== arguments[0]', was)
 
     def scan(self, text):
@@ -84,9 +62,9 @@ class Hand:
         find = self.page.until(FIELD, name)
         if find != self.page.driver.switch_to.active_element:
             self.count += 1
-            self.touch(lambda: self.page.until(FIELD, name))
+            self.page.press(name, FIELD)
         self.count += 1
-        self.keys(text)
+        self.page.keys(text)
 
     def paste(self, text):
         self.count += 1
@@ -99,7 +77,7 @@ class Hand:
 
     def key(self, name):
         self.count += 1
-        self.keys(KEYS[name])
+        self.page.keys(KEYS[name])
 
     def sees(self, text):
         self.page.says(text)
@@ -139,9 +117,9 @@ def task(name, steps):
 ''')
 def delivery(service, width):
     skus = SKUS[100:112]
-    before = [stock(service, sku, 'berlin')['on_hand'] for sku in skus]
+    before = [stock_of(service, sku)['berlin'] for sku in skus]
     yield {'delivery': 'sku\tqty\tlocation|' + '|'.join(f'{sku}\t{n}\tberlin' for n, sku in enumerate(skus, 1))}
-    assert [stock(service, sku, 'berlin')['on_hand'] for sku in skus] == [had + n for n, had in enumerate(before, 1)]
+    assert [stock_of(service, sku)['berlin'] for sku in skus] == [had + n for n, had in enumerate(before, 1)]
 
 
 @task('count a shelf of 5 skus, blind', '''
@@ -165,7 +143,7 @@ def counting(service, width):
     skus = sorted(SKUS[120:125])
     receive(service, f'shelf {width}', *[(sku, f'shelf-{width}', 10) for sku in skus])
     yield {}
-    assert [stock(service, sku, f'shelf-{width}')['on_hand'] for sku in skus] == [10, 9, 10, 10, 12]
+    assert [stock_of(service, sku)[f'shelf-{width}'] for sku in skus] == [10, 9, 10, 10, 12]
 
 
 @task('print a count sheet of a place', '''
@@ -192,9 +170,10 @@ def printing(service, width):
 ''')
 def moving(service, width):
     sku = SKUS[140 + len(width)]
-    before = [stock(service, sku, place)['on_hand'] for place in ('berlin', 'hamburg')]
+    before = stock_of(service, sku)
     yield {'sku': sku}
-    assert [stock(service, sku, place)['on_hand'] for place in ('berlin', 'hamburg')] == [before[0] - 7, before[1] + 7]
+    moved = {'berlin': before['berlin'] - 7, 'hamburg': before['hamburg'] + 7}
+    assert stock_of(service, sku) == {**before, **moved}
 
 
 @task('write off broken units', '''
@@ -407,7 +386,7 @@ def release(service, width):
 ''')
 def kick(service, width):
     order(service, f'kick-{width}', (SKUS[206], 'berlin', 2), confirm=True)
-    fail(service, f'kick-{width}', 'no label was printed')
+    fail(service, 'no label was printed', f'kick-{width}')
     yield {}
     assert done(service.call('GET', f'v1/reservations/kick-{width}'))['state'] == 'confirmed'
 
@@ -458,9 +437,8 @@ def webhook(service, width):
 
 # ---- running them
 
-def stock(service, sku, place=None):
-    told = done(service.call('GET', f'v1/skus/{sku}'))
-    return next((p for p in told['locations'] if p['location'] == place), {'on_hand': 0}) if place else told
+def stock(service, sku):
+    return done(service.call('GET', f'v1/skus/{sku}'))
 
 
 def run(page, service, width, name, steps, function):

@@ -5,21 +5,11 @@ import re
 import subprocess
 import time
 
+from shop import order, receive
 from stage import check
 
 KINDS = {1: 'stock', 2: 'aside', 3: 'incoming'}
 STATES = {1: 'held', 2: 'confirmed', 3: 'shipped', 4: 'released', 5: 'expired', 6: 'failed'}
-
-
-def receive(service, movement, *lines, **more):
-    made = service.call('POST', 'v1/movements', {'movement_id': movement, 'kind': 'receipt', 'lines': [
-        dict(zip(('sku', 'location', 'qty'), line)) for line in lines], **more})
-    assert made[0] == 201, made
-
-
-def order(service, id_, *lines, **more):
-    made = service.call('POST', 'v1/reservations', {'order_id': id_, 'lines': [dict(zip(('sku', 'location', 'qty'), line)) for line in lines], **more})
-    assert made[0] == 201, made
 
 
 # ---- every figure of every page is what the database has
@@ -218,17 +208,12 @@ def every_figure_of_the_jobs(page, service):
 
 # ---- one field finds all
 
-def focused(page):
-    return page.js('return document.activeElement.id')
-
-
 def look_for(page, text, *keys):
     """Types into the field at the top, as a person or a scanner does."""
-    from selenium.webdriver.common.action_chains import ActionChains
     page.until("document.getElementById('search')")     # it comes after the first page
-    ActionChains(page.driver).send_keys('/').perform()
+    page.keys('/')
     page.until("document.activeElement.id === 'search'")
-    ActionChains(page.driver).send_keys(text, *keys).perform()
+    page.keys(text, *keys)
 
 
 HITS = "[...document.querySelectorAll('#hits:not([hidden]) li')].map(e => e.innerText.replace(/\\s+/g, ' ').trim())"
@@ -236,7 +221,6 @@ HITS = "[...document.querySelectorAll('#hits:not([hidden]) li')].map(e => e.inne
 
 @check()
 def one_field_finds_all(page, service):
-    from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.common.keys import Keys
     service.call('PUT', 'v1/skus/FIND-TEAPOT', {'name': 'Teekanne weiß', 'barcodes': ['4006381333931']})
     service.call('PUT', 'v1/locations/find-hall', {'kind': 'stock'})
@@ -258,7 +242,7 @@ def one_field_finds_all(page, service):
     page.until("location.hash === '#/order/find-13'")
     look_for(page, 'anna@example.org')
     page.until(f"({HITS})[0] === 'customer anna@example.org more than 5 orders'")
-    ActionChains(page.driver).send_keys(Keys.ENTER).perform()
+    page.keys(Keys.ENTER)
     page.until("document.querySelectorAll('main tbody tr').length === 7")
     page.press('held')
     page.until("location.hash.includes('state=held') && document.querySelectorAll('main tbody tr').length === 7")
@@ -268,21 +252,21 @@ def one_field_finds_all(page, service):
     page.until(f"({HITS}).length >= 9")
     hits = page.js('return ' + HITS)
     assert [hit.split()[0] for hit in hits] == ['order'] * 5 + ['orders'] + ['sku'] * 3 + ['location'], hits
-    ActionChains(page.driver).send_keys(*[Keys.ARROW_DOWN] * 7).perform()
+    page.keys(*[Keys.ARROW_DOWN] * 7)
     chosen = page.until("document.getElementById(document.activeElement.getAttribute('aria-activedescendant'))?.innerText")
     assert 'FIND-CUP' in chosen, chosen
-    ActionChains(page.driver).send_keys(Keys.ENTER).perform()
+    page.keys(Keys.ENTER)
     page.until("location.hash === '#/sku/FIND-CUP'")
     look_for(page, 'FIND-HALL', Keys.ENTER)
     page.says('What lies there')
     look_for(page, 'nothing is like this', Keys.ENTER)
     page.says('Nothing is called so.')
-    ActionChains(page.driver).send_keys(Keys.ESCAPE, Keys.ESCAPE).perform()
-    assert focused(page) != 'search'
+    page.keys(Keys.ESCAPE, Keys.ESCAPE)
+    assert page.js('return document.activeElement.id') != 'search'
     page.go('stock')
     page.press('New sku')                               # a slash in a field is a slash
     page.until("document.activeElement.closest('dialog')")
-    ActionChains(page.driver).send_keys('a/b').perform()
+    page.keys('a/b')
     assert page.js('return document.activeElement.value') == 'a/b'
     page.press('Cancel')
     page.go('orders')
@@ -490,11 +474,6 @@ DROP = """const [name, bytes] = arguments, dataTransfer = new DataTransfer()
     document.body.dispatchEvent(new DragEvent('drop', {dataTransfer, bubbles: true, cancelable: true}))"""
 
 
-def keys(page, *what):
-    from selenium.webdriver.common.action_chains import ActionChains
-    ActionChains(page.driver).send_keys(*what).perform()
-
-
 def drop(page, text, name='list.csv'):
     page.js(DROP, name, list(text.encode()))
 
@@ -512,12 +491,12 @@ def a_delivery_is_received(page, service):
     page.open(service, 'sheet/receipt')
     page.fill('Location', 'sheet-hall')
     page.until("document.querySelector('.acts form input')").click()
-    keys(page, '4006381330001', Keys.ENTER, '4006381330002', Keys.ENTER, '4006381330001', Keys.ENTER)   # a scanner
+    page.keys('4006381330001', Keys.ENTER, '4006381330002', Keys.ENTER, '4006381330001', Keys.ENTER)   # a scanner
     page.until(f"JSON.stringify(({LINES}).map(l => l.slice(0, 2))) === JSON.stringify([['SHEET-1', '2'], ['SHEET-2', '1']])")
     assert [line[3] for line in page.js('return ' + LINES)] == ['Sheet 1', 'Sheet 2']
     page.until("[...document.querySelectorAll('table.sheet td.sku input')].at(-1)").click()
     for text in ('SHEET-3', Keys.TAB, '30', Keys.ENTER, 'SHEET-4', Keys.TAB, '40', Keys.ENTER):     # the keyboard
-        keys(page, text)
+        page.keys(text)
     page.js(PASTE, 'SHEET-5\t50\tsheet-hall\r\nSHEET-6\t1,060\r\n')     # cells of a spreadsheet
     page.until(f"({LINES}).length === 6 && ({LINES})[5][1] === '1,060'")
     drop(page, 'sku;qty;location;colour\nSHEET-7;70;;red\nSHEET-1;x;;red\nsheet-2;20;sheet-attic;red\n')
@@ -567,7 +546,7 @@ def a_shelf_is_counted_blind(page, service):
     page.until("document.querySelector('#blind')").click()
     assert not page.js("return document.querySelector('table.sheet tbody .there').checkVisibility()")
     page.until("document.querySelector('table.sheet .amount input')").click()
-    keys(page, '12', Keys.ARROW_DOWN, '6', Keys.ARROW_DOWN, '5')
+    page.keys('12', Keys.ARROW_DOWN, '6', Keys.ARROW_DOWN, '5')
     page.says('3 lines, 23 units.')
     assert not re.search(r'[-+]\d', page.js("return document.querySelector('main').innerText")), 'a blind count tells what is known'
     settled = service.call('POST', 'v1/reservations/shelf/settle', {})      # after the shelf was counted, before it is sent

@@ -2,12 +2,9 @@
 import pathlib
 import subprocess
 
-from goods import order, receive
-from shop import opened
-from stage import PATIENCE_S, check
+from shop import fail, opened, order, receive
+from stage import CONTROL, HIDDEN, PATIENCE_S, check
 
-BUTTON = """[...(document.querySelector('dialog[open]') ?? document).querySelectorAll('button, a')].find(e =>
-    e.innerText.trim() === arguments[0] && e.checkVisibility())"""
 WHERE = "document.activeElement.tagName + ' ' + (document.activeElement.innerText || document.activeElement.id)"
 # [page, what it says when it is there, the buttons that open its dialogs]
 PAGES = [
@@ -45,20 +42,12 @@ def made(service):
     order(service, 'reach-held', ('REACH', 'reach-hall', 2), customer='reach@shop.example', ttl_s=86400)
     for name in ('failed', 'out'):
         order(service, f'reach-{name}', ('REACH', 'reach-hall', 2), confirm=True)
-    task = service.call('POST', 'v1/tasks', {'kind': 'settle', 'worker': 'packer', 'limit': 1000})[1]['task_id']
-    service.call('POST', f'v1/tasks/{task}/fail',
-                 {'orders': [{'order_id': 'reach-failed', 'error': 'no carrier', 'retry': False}]})
-    service.call('POST', f'v1/tasks/{task}/return')
+    fail(service, 'no carrier', 'reach-failed')
     service.call('POST', 'v1/reservations/reach-out/settle', {})
     order(service, 'reach-late', ('REACH', 'reach-boat', 2), confirm=True)
     service.call('PUT', 'v1/reservations/reach-late/hold', {'until': None, 'reason': 'address'})
     service.call('POST', 'v1/webhooks',
                  {'webhook_id': 'reach-hook', 'url': 'http://127.0.0.1:9/', 'types': ['movement.receipt']})
-
-
-def keys(page, *all_):
-    from selenium.webdriver.common.action_chains import ActionChains
-    ActionChains(page.driver).send_keys(*all_).perform()
 
 
 # ---- axe-core
@@ -116,15 +105,15 @@ def axe_found(page, service, axe):
             page.press(name)
             page.until("document.querySelector('dialog[open]')")
             judged(page, f'{place}, {name}', found)
-            keys(page, '\ue00c')
+            page.keys('\ue00c')
             page.until("!document.querySelector('dialog')")
         page.width(390)
         judged(page, f'{place}, phone', found, themes=1)
     page.width(1280)
-    keys(page, '?')
+    page.keys('?')
     page.until("document.querySelector('dialog[open]')")
     judged(page, 'glossary', found)
-    keys(page, '\ue00c', '/', 'reach')
+    page.keys('\ue00c', '/', 'reach')
     page.until("document.querySelector('#hits:not([hidden]) li')")
     judged(page, 'hits', found)
     page.go('sku/REACH-2')
@@ -173,9 +162,9 @@ def walked(page, what, most=400):
 
 def by_key(page, name):
     """Goes to the button of this text, as Tab would, and presses Enter."""
-    page.until(f'({BUTTON})', name)
-    page.js(f'({BUTTON}).focus()', name)
-    keys(page, '\ue007')
+    page.until(CONTROL, name)
+    page.js(f'{CONTROL}.focus()', name)
+    page.keys('\ue007')
     page.until("document.querySelector('dialog[open]')")
 
 
@@ -192,14 +181,14 @@ def tabbed(page, service, place, ready, dialogs):
     page.open(service, place)
     page.says(ready, within_s=4 * PATIENCE_S)
     page.until("document.getElementById('search')")
-    page.js("Object.defineProperty(document, 'hidden', {value: true, configurable: true})")     # no poll meanwhile
+    page.js(HIDDEN)
     page.js("scrollTo(0, 0); document.querySelector('.skip').focus()")
     wrong = walked(page, place)
     for name in dialogs:
         by_key(page, name)
         wrong += walked(page, f'{place}, {name}', 60)
-        keys(page, '\ue00c')
+        page.keys('\ue00c')
         page.until("!document.querySelector('dialog')")
-        if not page.js(f'return document.activeElement === ({BUTTON})', name):
+        if not page.js(f'return document.activeElement === {CONTROL}', name):
             wrong.append(f'{place}, {name}: the focus goes to {page.js("return " + WHERE)}')
     return wrong

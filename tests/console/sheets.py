@@ -1,9 +1,9 @@
 """Checks of the console: sheets of many lines, what is made once, and what becomes of drafts. console.py runs them."""
-import csv
 import time
 
-from goods import LINES, PASTE, order, receive, stock_of
-from orders import SAVES
+from goods import LINES, PASTE, stock_of
+from orders import saved
+from shop import fail, order, receive
 from stage import check
 
 FIRST = "document.querySelector('table.sheet .sku input')"
@@ -119,21 +119,12 @@ def a_hold_that_ends_says_what_may_be_done(page, service):
         page.press('Cancel')
 
 
-def saved(page, of):
-    """The rows of the file that the button CSV in this part of the page saves."""
-    page.js(SAVES)
-    page.until(f"[...(({of}) ?? document.createElement('p')).querySelectorAll('button')].find(b => b.innerText === 'CSV')").click()
-    return list(csv.DictReader(page.until('window.saved').lstrip('\ufeff').splitlines()))
-
-
 @check()
 def jobs_failures_and_events_as_csv(page, service):
     receive(service, 'saved', ('SAVED', 'saved-hall', 500))
     for n in range(2):
         order(service, f'saved-{n}', ('SAVED', 'saved-hall', 1), confirm=True)
-    task = service.call('POST', 'v1/tasks', {'kind': 'settle', 'worker': 'packer', 'limit': 1000})[1]['task_id']
-    service.call('POST', f'v1/tasks/{task}/fail', {'orders': [{'order_id': f'saved-{n}', 'error': 'to be saved', 'retry': False} for n in range(2)]})
-    service.call('POST', f'v1/tasks/{task}/return')
+    fail(service, 'to be saved', 'saved-0', 'saved-1')
     page.open(service, 'jobs')
     page.says('to be saved')
     rows = saved(page, "[...document.querySelectorAll('main section')].find(s => s.querySelector('[aria-label=Jobs]'))")
@@ -157,9 +148,15 @@ def jobs_failures_and_events_as_csv(page, service):
 @check()
 def a_count_is_filled_once(page, service):
     receive(service, 'filled', ('FILL-1', 'fill-hall', 1), ('FILL-2', 'fill-hall', 2))
-    page.open(service, 'sheet/count?location=fill-hall')
+    page.open(service, 'now')
+    page.says('Units, all places')
+    page.js("""const real = window.fetch, {promise, resolve} = Promise.withResolvers(); window.answer = resolve
+        window.fetch = (...a) => a[0].search?.includes('location=fill-hall') ? promise.then(() => real(...a)) : real(...a)""")
+    page.go('sheet/count?location=fill-hall')
     page.until(FIRST)
-    page.js("const fill = [...document.querySelectorAll('button')].find(b => b.innerText.startsWith('Fill')); fill.click(); fill.click()")
+    for _ in range(2):
+        page.press('Fill with what lies there')         # while it is filled
+    page.js('window.answer()')
     page.until(f"({LINES}).length >= 2")
     time.sleep(.5)
     assert [line[0] for line in page.js('return ' + LINES)] == ['FILL-1', 'FILL-2']

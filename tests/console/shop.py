@@ -23,20 +23,23 @@ def lines(*all_):
     return [dict(zip(('sku', 'location', 'qty'), line)) for line in all_]
 
 
-def receive(service, movement, *all_):
-    done(service.call('POST', 'v1/movements', {'movement_id': movement, 'kind': 'receipt', 'lines': lines(*all_)}))
+def receive(service, movement, *all_, **more):
+    made = service.call('POST', 'v1/movements',
+                        {'movement_id': movement, 'kind': 'receipt', 'lines': lines(*all_), **more})
+    assert made[0] == 201, made
 
 
 def order(service, id_, *all_, **more):
-    return done(service.call('POST', 'v1/reservations',
-                             {'order_id': id_, 'ttl_s': 86400, 'lines': lines(*all_), **more}))
+    made = service.call('POST', 'v1/reservations', {'order_id': id_, 'lines': lines(*all_), **more})
+    assert made[0] == 201, made
 
 
-def fail(service, id_, error):
-    """The worker takes what is due and fails this order; the others go back."""
+def fail(service, error, *ids, others='return'):
+    """The worker takes what is due and fails these orders; the others go back, or are shipped (complete)."""
     task = done(service.call('POST', 'v1/tasks', {'kind': 'settle', 'worker': 'packer', 'limit': 1000}))['task_id']
-    done(service.call('POST', f'v1/tasks/{task}/fail', {'orders': [{'order_id': id_, 'error': error, 'retry': False}]}))
-    done(service.call('POST', f'v1/tasks/{task}/return'))
+    done(service.call('POST', f'v1/tasks/{task}/fail',
+                      {'orders': [{'order_id': id_, 'error': error, 'retry': False} for id_ in ids]}))
+    done(service.call('POST', f'v1/tasks/{task}/{others}', {}))
 
 
 def fill(service):
@@ -57,7 +60,7 @@ def fill(service):
     confirmed = [o['order_id'] for o in made if o['confirm']]
     done(service.call('POST', 'v1/settlements', {'order_ids': confirmed[:120]}))
     done(service.call('POST', 'v1/releases', {'order_ids': confirmed[120:150]}))
-    fail(service, confirmed[160], 'the carrier has no such address')
+    fail(service, 'the carrier has no such address', confirmed[160])
 
 
 @contextlib.contextmanager

@@ -22,6 +22,17 @@ from patience import PATIENCE_S     # noqa: E402
 
 START_S, WAIT_S = 6 * PATIENCE_S, 1.5 * PATIENCE_S
 
+# The visible control of this text, or of this name for screen readers; in a dialog, where one is open.
+CONTROL = """(() => { const room = document.querySelector('dialog[open]') ?? document, [name] = arguments
+    return [...room.querySelectorAll('button, a, summary, input[type=checkbox]')].find(e =>
+        !e.disabled && e.checkVisibility() &&
+        [e.innerText?.trim(), e.ariaLabel, e.closest('label')?.innerText.trim()].includes(name)) })()"""
+FIELD = """(() => { const room = document.querySelector('dialog[open]') ?? document, [name] = arguments
+    const label = [...room.querySelectorAll('label')].find(l => l.innerText.trim() === name && l.checkVisibility())
+    return label ? document.getElementById(label.htmlFor)
+        : [...room.querySelectorAll('input')].find(e => e.ariaLabel === name) })()"""
+HIDDEN = "Object.defineProperty(document, 'hidden', {value: true, configurable: true})"    # nothing is polled any more
+
 CHECKS = []
 
 
@@ -146,18 +157,19 @@ class Page:
     def says(self, text, within_s=WAIT_S):
         return self.until('document.body.innerText.includes(arguments[0])', text, within_s=within_s)
 
-    def press(self, text):
-        """Clicks the visible button or link of this text; in a dialog, where one is open."""
-        find = '''(() => { const room = document.querySelector('dialog[open]') ?? document
-            return [...room.querySelectorAll('button, a, summary')].find(e =>
-                e.innerText.trim() === arguments[0] && !e.disabled && e.checkVisibility()) })()'''
+    def press(self, text, find=CONTROL):
         from selenium.common.exceptions import ElementClickInterceptedException, StaleElementReferenceException
-        for _ in range(20):     # a poll may put another one in its place
+        began = time.monotonic()
+        while not patience.is_over(began, WAIT_S):      # a poll may put another one in its place
             try:
                 return self.until(find, text).click()
             except (ElementClickInterceptedException, StaleElementReferenceException):
                 time.sleep(.05)
         raise AssertionError(f'cannot be pressed: {text}')
+
+    def keys(self, *keys):
+        from selenium.webdriver.common.action_chains import ActionChains
+        ActionChains(self.driver).send_keys(*keys).perform()
 
     def press_in_dialog(self, text):
         """The button that opens a dialog may have the same text, and the dialog may open after a call."""
@@ -165,10 +177,7 @@ class Page:
         self.press(text)
 
     def fill(self, label, text):
-        find = '''(() => { const room = document.querySelector('dialog[open]') ?? document
-            const l = [...room.querySelectorAll('label')].find(l => l.innerText.trim() === arguments[0])
-            return l && document.getElementById(l.htmlFor) })()'''
-        field = self.until(find, label)
+        field = self.until(FIELD, label)
         if field.tag_name == 'select':      # its choices may come with an answer
             self.until('[...arguments[0].options].some(o => o.value === arguments[1])', field, text)
             self.js('''arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input', {bubbles: true}))
