@@ -384,20 +384,26 @@ void metrics_write(struct text *to, const struct metrics *m, struct engine *e, s
 
 	process_read(&scrape.process);
 	source_node(engine_source(e), &scrape.node);
-#define X(function, name, type, help) begin(p, name, type, help), write_##function(p);
-#define ONE(name, type, help, format, value) \
-	begin(p, name, type, help), text_format(to, "%s " format "\n", name, value);
-#define OF_CENSUS(name, type, help, format, value) \
-	begin(p, name, type, help);                \
-	if (census)                                \
-		text_format(to, "%s{" OF_DATABASE "} " format "\n", name, value);
+#define X(function, name, type, help)    begin(p, name, type, help), write_##function(p);
+#define SECONDS(name, type, help, value) begin(p, name, type, help), text_format(to, "%s %.2f\n", name, value);
+#define OF_CENSUS(name, type, help, member) \
+	begin(p, name, type, help);         \
+	if (census)                         \
+		text_format(to, "%s{" OF_DATABASE "} %lld\n", name, (long long)census->member);
+#define AGE(name, type, help, member) \
+	begin(p, name, type, help);   \
+	if (census)                   \
+		text_format(to, "%s{" OF_DATABASE "} %.3f\n", name, (double)census->member / 1e3);
 #define BY_KIND(name, type, help, member, unit) \
 	begin(p, name, type, help);             \
 	if (census)                             \
 		by_kind(p, census->member, unit);
+#define ONE(name, type, help, value) begin(p, name, type, help), text_format(to, "%s %lld\n", name, (long long)(value));
 #include "api/metrics.def"
 #undef X
 #undef ONE
+#undef SECONDS
 #undef OF_CENSUS
+#undef AGE
 #undef BY_KIND
 }
