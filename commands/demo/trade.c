@@ -21,8 +21,8 @@ static enum wish wish_of(int64_t number)
 	return n < 25 ? PAYS_AT_ONCE : n < 80 ? PAYS : n < 92 ? CANCELS : FORGETS;
 }
 
-/* Of 100 orders 4 wait for scarce goods, 20 leave from a store, and the rest from the main house. One of these asks for
- * more units than the shop has. */
+/* Of 100 orders 4 wait for scarce goods, 20 leave from a store, and 76 from the main house. One of the 76 asks for more
+ * units than the shop has. */
 static struct terms terms_of(int64_t number)
 {
 	struct chance c = chance_for("terms", number);
@@ -161,8 +161,7 @@ static void packers_pack(struct trade *t)
 	task_begins(t);
 }
 
-/* The unit that came back last is checked: of four, three go on sale again and one is damaged. Then a parcel returns.
- */
+/* Checks the unit that came back last: three of four go on sale again, one is damaged. Then a parcel returns. */
 static void parcels_return(struct trade *t)
 {
 	struct shop  *s = t->shop;

@@ -353,8 +353,8 @@ static bool order_times_take(struct reading *in)
 	       why_write(in->wrong, sizeof(in->wrong), "ship_after must be at most 400 days ahead");
 }
 
-/* One bad row makes all rows of its order bad: a part of an order is none. The next
- * reading knows that those before it are bad. */
+/* One bad row makes all rows of its order bad: a part of an order is none. The next reading knows that the rows before
+ * it are bad, too. */
 static bool order_take(struct reading *in)
 {
 	struct delivery     *d = in->delivery;

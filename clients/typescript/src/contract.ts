@@ -1912,7 +1912,7 @@ export interface components {
             /** @constant */
             code?: "over_returned";
             lines: components["schemas"]["OverReturnedLine"][];
-            /** @description Settled orders that were split off and have such units, 100 of them at most. */
+            /** @description Settled orders that were split off and have units to give back, 100 of them at most. */
             parts?: components["schemas"]["Id"][];
         }) | (components["schemas"]["Problem"] & {
             /** @enum {unknown} */
