@@ -233,5 +233,6 @@ export function problem(result, read = false) {
   )
 }
 
-/* Says that a list or a fact could not be read, with a button to ask again. */
-export const unread = (result, again) => h('div', null, problem(result, true), again && button('Ask again', again))
+/* Says that a list or a fact could not be read, with a button to ask again; null: it was read. */
+export const unread = (result, again) =>
+  result.ok ? null : h('div', null, problem(result, true), again && button('Ask again', again))

@@ -143,7 +143,7 @@ function feed(page) {
     for (let pages = 1; ; pages++) {
       const result = await read(after)
       if (mine !== round) return null
-      put(wrong, result.ok ? null : unread(result))
+      put(wrong, unread(result))
       if (result.code === 'cursor_expired') start = after = null /* the kept events begin later */
       if (!result.ok) return result.status === 409 || result.status === 410 ? null : result
       seen += result.data.items.length
@@ -163,13 +163,13 @@ function feed(page) {
     const all = []
     for (let at = start, more = true; more && all.length < SAVED_MAX;) {
       const result = await read(at)
-      put(wrong, result.ok ? null : unread(result))
+      put(wrong, unread(result))
       if (!result.ok) return
       all.push(...result.data.items)
       at = result.data.next_cursor
       more = result.data.more
     }
-    saveCsv(table.label, EVENTS, all.reverse())
+    saveCsv(table, all.reverse())
     announce(`${many(all.length, 'event')} saved.`)
   }
   const restart = () => {
@@ -377,7 +377,7 @@ function showWebhook(page) {
   let webhook = null
   const poll = page.poll(async () => {
     const result = await page.get(path`webhooks/${id}`)
-    put(wrong, result.ok ? null : unread(result))
+    put(wrong, unread(result))
     if (!result.ok) return result.status === 404 ? null : result
     const w = (webhook = result.data)
     acts.hidden = false
@@ -445,7 +445,7 @@ function webhooks(page) {
   const list = new List(page, {
     table: new Table('Webhooks', WEBHOOKS, w => w.webhook_id),
     what: 'webhook',
-    at: cursor => 'webhooks' + query({limit: 100, cursor}),
+    at: () => ['webhooks'],
     empty: 'There is no webhook.',
   })
   return h(

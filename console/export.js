@@ -24,8 +24,6 @@ export function save(name, type, text) {
   h('a', {href: file, download: name}).click()
   URL.revokeObjectURL(file)
 }
-export const saveCsv = (label, columns, items) =>
+export const saveCsv = ({label, columns}, items) =>
   save(label.replace(/[^\p{L}\p{N}]+/gu, '-').slice(0, 60) + '.csv', 'text/csv', csvOf(columns, items))
-/* The button that saves a list of which the page has all items. */
-export const csv = (table, items) =>
-  button('CSV', () => saveCsv(table.label, table.columns, items()), {title: 'Save all of this list as a file'})
+export const csv = save => button('CSV', save, {title: 'Save all of this list as a file'})

@@ -2,7 +2,7 @@
 import {Table, are, button, code, commas, h, many, now, number, put, said, span, state, time, units} from './dom.js'
 import {call, may, query} from './api.js'
 import {announce, ask, asking, field, unread} from './ask.js'
-import {csv} from './export.js'
+import {csv, saveCsv} from './export.js'
 import {List} from './list.js'
 import {unitsOf} from './orders.js'
 
@@ -295,12 +295,12 @@ function buried(page) {
           ...[
             may('order', 'worker') &&
               asking(page, 'Kick all', read, () => (known.counted ? kickAll(every(), again) : none())),
-            csv(table, () => known.items),
+            csv(() => saveCsv(table, known.items)),
             may('order') && button('Release all', () => releaseAll(every(), page, again), {class: 'push apart'}),
           ].filter(Boolean),
         )
     })
-    put(wrong, result.ok ? null : unread(result))
+    put(wrong, unread(result))
     if (!result.ok) said_.hidden = true
     return result
   }
@@ -322,7 +322,7 @@ export function show(page) {
   const table = new Table('Jobs', jobColumns(change), j => j.job)
   const read = async () => {
     const result = await page.get('jobs')
-    put(wrong, result.ok ? null : unread(result))
+    put(wrong, unread(result))
     if (result.ok) {
       items = result.data.items
       table.show(items)
@@ -333,7 +333,7 @@ export function show(page) {
   const tasks = new List(page, {
     table: new Table('Tasks, newest first', TASKS, t => t.task_id),
     what: 'task',
-    at: cursor => 'tasks' + query({limit: 100, cursor}),
+    at: () => ['tasks'],
     empty: 'No worker has claimed orders yet.',
   })
   page.room.append(
@@ -345,7 +345,7 @@ export function show(page) {
       h(
         'div',
         {class: 'more'},
-        csv(table, () => items),
+        csv(() => saveCsv(table, items)),
       ),
     ),
     buried(page),

@@ -1,15 +1,16 @@
 /* list.js - a list that the service gives page by page. It asks for pages by itself until it has 100 rows or the end; a
  * button asks for more. A list of one page is refreshed while it is visible. */
 import {button, h, many, put} from './dom.js'
+import {query} from './api.js'
 import {announce, unread} from './ask.js'
-import {saveCsv} from './export.js'
+import {csv, saveCsv} from './export.js'
 
 export const ROWS = 100
 const SAVED_MAX = 100000,
   WALKED = 20 /* most pages that it asks for by itself */
 
-/* at(cursor) -> the path of the call; empty: the text for an empty list; keep(item) -> whether an item is shown;
- * complete(items): adds to the items of a page what other calls know; seen(items): told what is shown. */
+/* at() -> [the path of the call, what is asked]; empty: the text for an empty list; keep(item) -> whether an item is
+ * shown; complete(items): adds to the items of a page what other calls know; seen(items): told what is shown. */
 export class List {
   constructor(page, {table, at, empty, every_s = 5, what = 'row', keep = () => true, complete, seen}) {
     Object.assign(this, {
@@ -53,8 +54,13 @@ export class List {
           ? button(this.items.length && this.items.length % ROWS === 0 ? 'Show more' : 'Look on', () => this.next())
           : '',
         this.pages > 1 ? button('Begin again', () => this.again()) : '',
-        this.items.length ? button('CSV', () => this.save(), {title: 'Save all of this list as a file'}) : '',
+        this.items.length ? csv(() => this.save()) : '',
       )
+  }
+
+  #page(cursor) {
+    const [path, asked] = this.at()
+    return this.page.get(path + query({...asked, limit: ROWS, cursor}))
   }
 
   /* Pages may be empty before the end. */
@@ -63,7 +69,7 @@ export class List {
     this.busy = true
     try {
       for (let pages = 0; ; pages++) {
-        const result = await this.page.get(this.at(cursor))
+        const result = await this.#page(cursor)
         if (round !== this.round) return null /* a newer walk has begun meanwhile */
         if (!result.ok) {
           put(this.wrong, unread(result))
@@ -117,7 +123,7 @@ export class List {
       cursor = null
     try {
       do {
-        const result = await this.page.get(this.at(cursor))
+        const result = await this.#page(cursor)
         if (!result.ok) return put(this.wrong, unread(result))
         const came = result.data.items.filter(this.keep)
         await this.complete?.(came)
@@ -129,7 +135,7 @@ export class List {
       if (!this.page.signal.aborted) throw e
       return
     }
-    saveCsv(table.label, table.columns, items)
+    saveCsv(table, items)
     announce(`${many(items.length, this.what)} saved${cursor ? ', the first ones' : ''}.`)
   }
 

@@ -1,8 +1,8 @@
 /* movements.js - what moved one sku: on hand over time, and a list by kind, date and key. */
-import {Table, button, code, h, many, number, put, said, signed, time, toOrder} from './dom.js'
+import {Table, button, code, fullTime, h, many, number, put, said, signed, time, toOrder} from './dom.js'
 import {path, query} from './api.js'
 import {field, unread} from './ask.js'
-import {csv} from './export.js'
+import {csv, saveCsv} from './export.js'
 import {Plot} from './plots.js'
 
 const PAGE = 1000,
@@ -99,6 +99,7 @@ export function movementsOf(page, sku) {
     'form',
     {class: 'bar', 'aria-label': 'Movements'},
     [kind, by, from, to].map(f => f.element),
+    button('Last 7 days as CSV', () => week()),
   )
   const none = h('p', {class: 'none', hidden: true}, 'No movement is like that.'),
     wrong = h('div'),
@@ -139,12 +140,12 @@ export function movementsOf(page, sku) {
         : cursor
           ? button('Look further back', older)
           : '',
-      found.length ? csv(table, () => items.filter(like)) : '',
+      found.length ? csv(() => saveCsv(table, items.filter(like))) : '',
     )
   }
   const ask = async at => {
     const result = await page.get(path`skus/${sku}/movements` + query({limit: PAGE, cursor: at}))
-    put(wrong, result.ok ? null : unread(result))
+    put(wrong, unread(result))
     return result.ok ? result.data : null
   }
   const older = async () => {
@@ -156,11 +157,26 @@ export function movementsOf(page, sku) {
     plot.show(course(items, stock))
     show()
   }
-  bar.addEventListener('submit', event => event.preventDefault())
-  bar.addEventListener('input', () => {
+  const choose = () => {
     shown = ROWS
     show()
-  })
+  }
+  /* Chooses the last 7 days, with today, and saves them when all of their movements are known. */
+  const week = async () => {
+    const day = new Date()
+    day.setDate(day.getDate() - 6)
+    from.input.value = fullTime(day).slice(0, 10)
+    to.input.value = ''
+    choose()
+    while (cursor && Date.parse(items.at(-1).created_at) >= dayStart(from.value)) {
+      const at = cursor
+      await older()
+      if (cursor === at) return /* no answer */
+    }
+    saveCsv(table, items.filter(like))
+  }
+  bar.addEventListener('submit', event => event.preventDefault())
+  bar.addEventListener('input', choose)
   return {
     element: h('div', null, h('h2', null, 'Movements'), wrong, plot.element, bar, none, table.element, more),
     async look(now) {

@@ -17,7 +17,7 @@ import {
   toSku,
   units,
 } from './dom.js'
-import {path, query} from './api.js'
+import {path} from './api.js'
 import {announce, asking, unread} from './ask.js'
 import {ACTS, fits} from './changes.js'
 import {List} from './list.js'
@@ -179,7 +179,7 @@ export function show(page) {
     table: new Table(`History of ${id}`, HISTORY, e => e.id),
     what: 'event',
     every_s: 60,
-    at: cursor => path`reservations/${id}/events` + query({limit: 100, cursor}),
+    at: () => [path`reservations/${id}/events`],
     empty: 'Its events are not kept any more.',
   })
   const known = h(
@@ -192,7 +192,7 @@ export function show(page) {
   room.append(h('p', null, h('a', {href: '#/orders'}, 'All orders')), wrong, acts, known)
   const read = async () => {
     const result = await page.get(path`reservations/${id}`)
-    put(wrong, result.ok ? null : unread(result))
+    put(wrong, unread(result))
     if (result.ok) shown(result.data)
     return result.status === 404 ? null : result
   }

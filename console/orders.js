@@ -207,7 +207,7 @@ export function show(page) {
     seen: acts ? acts.see : undefined,
     table: new Table(by ? `${label}, ${by_words} ${filter[by]}` : label, columns, o => o.order_id),
     what: 'order',
-    at: cursor => 'reservations' + query({state: which, on_hold, error, ...filter, limit: 100, cursor}),
+    at: () => ['reservations', {state: which, on_hold, error, ...filter}],
     empty: by
       ? 'No order is like that.'
       : on_hold

@@ -98,7 +98,7 @@ function showList(page) {
   const list = new List(page, {
     table: new Table('Locations', LISTED, p => p.location),
     what: 'location',
-    at: cursor => 'locations' + query({limit: 100, cursor}),
+    at: () => ['locations'],
     empty: 'There is no location yet. The first goods make one.',
   })
   const of = {signal: page.signal, again: () => list.again()}
@@ -128,21 +128,23 @@ function show1(page) {
     ofList = {signal: page.signal, again: () => list.again()}
   const read = async () => {
     const result = await page.get(path`locations/${location}`)
-    put(wrong, result.ok ? null : unread(result))
+    put(wrong, unread(result))
     if (result.ok) shown(result.data)
     return result
   }
   let list = null
   const what = ['at ', code(location)]
+  const sheet = (kind, text, blind) =>
+    h('a', {class: 'button', href: `#/sheet/${kind}` + query({location, blind})}, text)
   const turn = (text, does) =>
     asking(page, text, read, () => does(of, what, path`locations/${location}`), {hidden: true})
   const stop = turn('Stop the sale here', stopSales),
     start = turn('Sell here again', startSales)
   if (mayChangeStock())
     acts.append(
-      h('a', {class: 'button', href: '#/sheet/receipt' + query({location})}, 'Receive goods'),
-      h('a', {class: 'button', href: '#/sheet/count' + query({location})}, 'Count'),
-      h('a', {class: 'button', href: '#/sheet/count' + query({location, blind: true})}, 'Count blind'),
+      sheet('receipt', 'Receive goods'),
+      sheet('count', 'Count'),
+      sheet('count', 'Count blind', true),
       asking(page, 'Change', read, () => write(whole, place)),
       h('span', {class: 'push'}),
       start,

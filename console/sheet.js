@@ -326,7 +326,7 @@ class Sheet {
     if (!this.home.value) return this.home.input.focus()
     do {
       const result = await this.page.get('skus' + query({location: this.home.value, limit: 1000, cursor}))
-      put(this.told, result.ok ? null : unread(result))
+      put(this.told, unread(result))
       if (!result.ok) return
       for (const s of result.data.items) {
         if (s.locations[0].on_hand === 0 || had.has(s.sku)) continue

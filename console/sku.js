@@ -1,6 +1,6 @@
 /* sku.js - one sku: its locations, holders and waiting orders; movements.js has its movements. */
 import {Table, button, code, commas, facts, h, number, put, said, state, time, toOrder, toPlace, units} from './dom.js'
-import {mayChangeStock, path, query} from './api.js'
+import {mayChangeStock, path} from './api.js'
 import {announce, asking, unread} from './ask.js'
 import {List} from './list.js'
 import {adjust, arrive, count, receive, transfer} from './moving.js'
@@ -61,7 +61,7 @@ export function show(page) {
   const of = {signal: page.signal, again: () => poll.now()}
   const read = async () => {
     const result = await page.get(path`skus/${sku}`)
-    put(wrong, result.ok ? null : unread(result))
+    put(wrong, unread(result))
     if (result.ok) shown(result.data)
     return result
   }
@@ -138,14 +138,14 @@ export function show(page) {
     table: new Table(`Orders that hold units of ${sku}`, HOLDS(sku), o => o.order_id),
     what: 'order',
     every_s: 15,
-    at: cursor => 'reservations' + query({sku, limit: 100, cursor}),
+    at: () => ['reservations', {sku}],
     empty: 'No order holds units of it.',
   })
   const waits = new List(page, {
     table: new Table(`Orders that wait for units of ${sku}`, WAITS, o => o.order_id + ' ' + o.location),
     what: 'line',
     every_s: 15,
-    at: cursor => path`skus/${sku}/waiting` + query({limit: 100, cursor}),
+    at: () => [path`skus/${sku}/waiting`],
     empty: 'No order waits for it.',
   })
   const orders = h(

@@ -74,7 +74,7 @@ export function stockAt(page, {location, kind}, does) {
     table: new Table(`Stock at ${location}, by sku`, columns, s => s.sku),
     what: 'sku',
     every_s: 15,
-    at: cursor => 'skus' + query({location, limit: 100, cursor}),
+    at: () => ['skus', {location}],
     empty: 'Nothing ever lay there.',
     complete: async items => {
       if (kind !== 'stock' || !items.length) return
@@ -177,8 +177,7 @@ export async function show(page) {
   const list = new List(page, {
     table: table(),
     what: 'sku',
-    at: cursor =>
-      'skus' + query({...skusLike(filter.text), low: filter.low, location: filter.location, limit: 100, cursor}),
+    at: () => ['skus', {...skusLike(filter.text), low: filter.low, location: filter.location}],
     empty,
   })
   tellFilter()
