@@ -470,7 +470,7 @@ def documented():
 
 def tasks(page, of, width, wanted):
     counts, wrong = {}, []
-    with opened(of) as service:
+    with opened(page, of) as service:
         page.width(WIDTHS[width])
         try:
             for name, steps, function in wanted:

@@ -85,7 +85,7 @@ def axe_core_finds_nothing(page, service):
     if not axe:
         print('console: not run: axe-core: npm is not installed, or its registry does not answer')
         return
-    with opened(service, made) as own:
+    with opened(page, service, made) as own:
         found = axe_found(page, own, axe)
     assert not found, '\n'.join(f'{text} [{len(where)}: {", ".join(where[:6])}]' for text, where in found.items())
 
@@ -170,7 +170,7 @@ def by_key(page, name):
 
 @check(long=True)
 def all_by_the_key_tab(page, service):
-    with opened(service, made) as own:
+    with opened(page, service, made) as own:
         wrong = [text for one in PAGES for text in tabbed(page, own, *one)]
     assert not wrong, '\n'.join(wrong)
 

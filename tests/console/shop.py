@@ -4,7 +4,7 @@ import pathlib
 import subprocess
 import tempfile
 
-from stage import Service
+from stage import HIDDEN, Service
 
 COLOURS = ('sage', 'rust', 'navy', 'chalk', 'plum', 'ochre', 'slate', 'moss', 'sand', 'ink')
 GOODS = ('mug', 'bowl', 'plate', 'jug', 'vase', 'apron', 'towel', 'board', 'candle', 'basket')
@@ -64,13 +64,14 @@ def fill(service):
 
 
 @contextlib.contextmanager
-def opened(of, fill=fill):
-    """A shop on a service of its own, by the program of this one."""
+def opened(page, of, fill=fill):
+    """A shop on a service of its own, by the program of this one. The page polls it no more before it ends."""
     with tempfile.TemporaryDirectory(prefix='day-', dir=pathlib.Path(of.command[3]).parent) as folder:
         service = Service(of.command[0], folder, '--webhooks-allow', '127.0.0.0/8')
         try:
             fill(service)
             yield service
         finally:
+            page.js(HIDDEN)
             service.stop()
             subprocess.run(['rm', '-rf', f'{folder}/data'], check=False)
