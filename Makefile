@@ -19,7 +19,8 @@ check-sanitized medusa: PACKAGES += postgresql
 B       ?= build
 AWK     ?= awk
 PREFIX  ?= /usr/local
-TEST_JOBS ?= 10
+# Tests at a time. More than two for a core, and one, take more of the processors for the same work.
+TEST_JOBS ?= $(shell n=$$(nproc); echo $$((n < 5 ? 2 * n + 1 : 10)))
 CFLAGS  ?= -O2 -g
 override CFLAGS += -ffile-prefix-map=$(CURDIR)=. -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -I. -I$(B)/gen -isystem /usr/include/mariadb -MMD -MP
 # Hardening, as far as the compiler takes it; FORTIFY wants an optimizer, and a sanitizer has checks of its own.
@@ -97,8 +98,8 @@ check: check-programs
 	  inside=$$(tests/inside.sh $(B)) || exit; \
 	  export HOLDFAST_BIN=build/asan/holdfast TEST_SANITIZED=1 TEST_DRILLS=1 \
 	    ASAN_OPTIONS=log_path=build/asan/report:quarantine_size_mb=8; \
-	  build/asan/flows --jobs 7 --filter "!(documents|browser|$$inside)/*" || status=1; \
-	  build/asan/test --jobs 7 --filter "@($$inside)/*" || status=1; \
+	  build/asan/flows --jobs $(TEST_JOBS) --filter "!(documents|browser|$$inside)/*" || status=1; \
+	  build/asan/test --jobs $(TEST_JOBS) --filter "@($$inside)/*" || status=1; \
 	  for beside in $$running; do wait $$beside || status=1; done; \
 	  cat build/check-beside.log build/check-slowly.log; exit $$status
 	! cat build/asan/report.* 2>/dev/null
@@ -121,9 +122,9 @@ check-beside:
 # The program under ThreadSanitizer and valgrind, and Chromium.
 check-slowly: export TSAN_OPTIONS = halt_on_error=1:suppressions=$(CURDIR)/tests/tsan.supp
 check-slowly:
-	HOLDFAST_BIN=build/tsan/holdfast $(B)/test --jobs 4 --filter '@(concurrency|batch|reservation_state|restart|worker|exec|reap)/*'
+	HOLDFAST_BIN=build/tsan/holdfast $(B)/test --jobs 3 --filter '@(concurrency|batch|reservation_state|restart|worker|exec|reap)/*'
 	rm -rf build/memcheck-migrated
-	HOLDFAST_BIN=tests/memcheck.sh $(B)/test --jobs 4 --filter '@(batch/*|model/swept_meanwhile)'
+	HOLDFAST_BIN=tests/memcheck.sh $(B)/test --jobs 3 --filter '@(batch/*|model/swept_meanwhile)'
 	TEST_TIMEOUT_S=900 HOLDFAST_BIN=$(B)/holdfast $(B)/test --filter 'browser/*'
 
 check-image:; tests/image.sh
