@@ -272,11 +272,16 @@ def judge(sources, objects, tested):
             private_headers(sources) + equal_names(sources))
 
 
-def symbols_of(path):
-    """The symbols that an object defines for others, and those that it wants of them."""
-    said = subprocess.run(['nm', '--extern-only', '--format=posix', path], check=True, capture_output=True, text=True)
-    names = [line.split()[:2] for line in said.stdout.splitlines() if ' ' in line]
-    return ({name for name, kind in names if kind not in 'Uwv'}, {name for name, kind in names if kind in 'Uwv'})
+def symbols_of(paths):
+    """Of each object the symbols that it defines for others, and those that it wants of them. One nm reads all."""
+    said = subprocess.run(['nm', '--print-file-name', '--extern-only', '--format=posix', *paths], check=True,
+                          capture_output=True, text=True)
+    symbols = {path: (set(), set()) for path in paths}
+    for line in said.stdout.splitlines():
+        path, symbol = line.split(': ')
+        name, kind = symbol.split()[:2]
+        symbols[path][kind in 'Uwv'].add(name)
+    return symbols
 
 
 def read_tree(build):
@@ -284,7 +289,9 @@ def read_tree(build):
                              'commands', 'schema', 'main.c'], check=True, capture_output=True, text=True).stdout.split()
     paths = [path for path in listed if path.endswith(('.c', '.h', '.def', '.sql')) and pathlib.Path(path).exists()]
     sources = {path: pathlib.Path(path).read_text() for path in paths}
-    objects = {path[:-2]: symbols_of(build / 'obj' / (path[:-2] + '.o')) for path in paths if path.endswith('.c')}
+    compiled = {path[:-2]: str(build / 'obj' / (path[:-2] + '.o')) for path in paths if path.endswith('.c')}
+    symbols = symbols_of(compiled.values())
+    objects = {name: symbols[path] for name, path in compiled.items()}
     tests = subprocess.run(['git', 'ls-files', '--cached', '--others', '--exclude-standard', 'tests/*.c', 'tests/*.h'],
                            check=True, capture_output=True, text=True).stdout.split()
     tested = {word for path in tests if pathlib.Path(path).exists()
