@@ -109,6 +109,7 @@ def task(name, steps):
 @task('receive a delivery of 12 lines', '''
     click  Stock
     click  Receive goods
+    sees   Scan or type a code
     paste  {delivery}
     click  Receive 78 units
     sees   Receive 78 units in 12 lines
