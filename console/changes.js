@@ -1,6 +1,7 @@
 /* changes.js - dialogs of one order: what may be done with it, and when. */
 import {
   are,
+  bold,
   code,
   commas,
   fullTime,
@@ -81,7 +82,7 @@ const release = simple(
   'Release',
   'release',
   o => [
-    h('b', null, units(unitsOf(o))),
+    bold(unitsOf(o)),
     are(unitsOf(o), ' goes back: ', ' go back: '),
     linesInWords(o.lines),
     '.',
@@ -94,7 +95,7 @@ const confirmIt = simple(
   'Confirm',
   'confirm',
   o => [
-    h('b', null, units(unitsOf(o))),
+    bold(unitsOf(o)),
     are(unitsOf(o), ' is kept for it: ', ' are kept for it: '),
     linesInWords(o.lines),
     '.',
@@ -105,7 +106,7 @@ const reacquire = simple(
   'Confirm the expired order',
   'confirm',
   o => [
-    h('b', null, units(unitsOf(o))),
+    bold(unitsOf(o)),
     are(
       unitsOf(o),
       ' is held again and confirmed, if it can still be had: ',
@@ -122,7 +123,7 @@ const kick = simple(
   'kick',
   o => [
     'The order goes back to the workers with its ',
-    h('b', null, units(unitsOf(o))),
+    bold(unitsOf(o)),
     '. Its last error: ',
     o.last_error ? said(o.last_error) : 'none',
     '.',
@@ -149,7 +150,7 @@ function ship(order) {
       if (!leaving) return {missing: 'How many units leave?'}
       return {
         what: [
-          h('b', null, units(leaving)),
+          bold(leaving),
           are(leaving, ' leaves the stock: ', ' leave the stock: '),
           linesInWords(lines()),
           '.',
@@ -184,7 +185,7 @@ function extend(order) {
         ? {missing: 'For how many minutes from now?'}
         : {
             what: [
-              h('b', null, units(unitsOf(order))),
+              bold(unitsOf(order)),
               are(unitsOf(order), ' is', ' are'),
               ` held until ${fullTime(now() + minutes.int * 60000)}, not ${fullTime(order.expires_at)}.`,
             ],
@@ -208,7 +209,7 @@ function putOnHold(order) {
       until = days.value ? new Date(now() + days.int * 86400000).toISOString() : null
       return {
         what: [
-          h('b', null, units(unitsOf(order))),
+          bold(unitsOf(order)),
           are(unitsOf(order), ' is', ' are'),
           ` not shipped ${until ? 'before ' + fullTime(until) : 'until the order is taken off hold'}.`,
         ],
@@ -225,7 +226,7 @@ const takeOffHold = order =>
     title: ['Take ', code(order.order_id), ' off hold'],
     say: () => ({
       what: [
-        h('b', null, units(unitsOf(order))),
+        bold(unitsOf(order)),
         ' may be shipped',
         order.state === 'held' ? ' once the order is confirmed.' : ' again.',
       ],
@@ -260,7 +261,7 @@ async function change(order, page) {
       return {
         what: [
           'The order has ',
-          h('b', null, units(sum(lines()))),
+          bold(sum(lines())),
           ' then: ',
           commas(differ, ([sku, where, by]) => [signed(by), ' × ', code(sku), ' at ', code(where)]),
           '.',
@@ -302,7 +303,7 @@ function split(order) {
       if (!stays) return {missing: 'Some units stay in this order.'}
       return {
         what: [
-          h('b', null, units(leaving)),
+          bold(leaving),
           are(leaving, ' goes to ', ' go to '),
           code(id.value),
           then.value ? `, then ${THEN_WORDS[then.value]}` : '',
@@ -365,7 +366,7 @@ async function takeBack(order, page) {
       if (missing) return {missing}
       if (!came) return {missing: 'How many units came back?'}
       return {
-        what: [h('b', null, units(came)), are(came, ' comes back: ', ' come back: '), linesInWords(lines()), '.'],
+        what: [bold(came), are(came, ' comes back: ', ' come back: '), linesInWords(lines()), '.'],
         act: `Take back ${units(came)}`,
       }
     },

@@ -43,6 +43,7 @@ const plurals = new Intl.PluralRules('en')
 export const are = (n, one, more) => (plurals.select(Math.abs(n)) === 'one' ? one : more)
 export const many = (n, one, more = one + 's') => `${number(n)} ${are(n, one, more)}`
 export const units = n => many(n, 'unit')
+export const bold = n => h('b', null, units(n))
 export const signed = n => (n > 0 ? '+' : '') + number(n)
 
 let ahead = 0 /* ms by which the service's clock is ahead of the browser's */
@@ -207,6 +208,16 @@ export function put(element, ...children) {
 export function button(text, onclick, attributes) {
   return h('button', {type: 'button', ...attributes, onclick}, text)
 }
+
+/* does() at this key, where nothing is typed and no dialog is open. */
+export const onKey = (key, does) =>
+  addEventListener('keydown', event => {
+    const typing = event.target.closest?.('input, textarea, select, [contenteditable]')
+    if (event.key !== key || event.ctrlKey || event.metaKey || event.altKey || typing) return
+    if (document.querySelector('dialog[open]')) return
+    event.preventDefault()
+    does()
+  })
 
 /* ---- fields */
 

@@ -1,5 +1,5 @@
 /* glossary.js - the words of the console, behind the key `?`: the trade's, and what the service calls them. */
-import {STATES, button, facts, h} from './dom.js'
+import {STATES, button, facts, h, onKey} from './dom.js'
 
 const WORDS = [
   ['sku', 'one kind of goods, with a code of its own'],
@@ -42,11 +42,6 @@ function glossary() {
   close.focus({preventScroll: true})
 }
 
-/* The button that shows it. The key ? does so too, where nothing is typed and no dialog is open. */
+/* The button that shows it, as the key ? does. */
 export const help = button('?', glossary, {'aria-label': 'What the words mean', title: 'What the words mean: key ?'})
-addEventListener('keydown', event => {
-  const typing = event.target.closest?.('input, textarea, select, [contenteditable]')
-  if (event.key !== '?' || typing || !help.isConnected || document.querySelector('dialog[open]')) return
-  event.preventDefault()
-  glossary()
-})
+onKey('?', () => help.isConnected && glossary())

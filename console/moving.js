@@ -1,5 +1,5 @@
 /* moving.js - movements of one sku: each asks once, in a dialog, and is one call with an id of its own. */
-import {are, code, commas, h, many, number, signed, toOrder, units} from './dom.js'
+import {are, bold, code, commas, many, number, signed, toOrder, units} from './dom.js'
 import {call, newId} from './api.js'
 import {ask, field} from './ask.js'
 import {forgetLocations, homeOf, isNewPlace, locations} from './known.js'
@@ -7,6 +7,13 @@ import {forgetLocations, homeOf, isNewPlace, locations} from './known.js'
 /* The end of a sentence that names a location, which a typing error makes, too. */
 const isNew = (known, location) => (isNewPlace(known, location) ? ', a new location for sale.' : '.')
 const WHY = {hint: 'Why, for later readers.', maxlength: 500}
+/* The end of an outcome. */
+export const asMovement = (data, replayed) => [
+  replayed && ' It had been done before.',
+  ' Movement ',
+  code(data.movement_id),
+  '.',
+]
 
 async function move({title, of, inputs, say, lines, kind, done, extra = []}) {
   const id = newId(kind),
@@ -24,13 +31,7 @@ async function move({title, of, inputs, say, lines, kind, done, extra = []}) {
         ...(reason.value && {reason: reason.value}),
         ...(reference.value && {reference: reference.value}),
       }),
-    done: ({data, replayed}) => [
-      done(data),
-      replayed ? ' It had been done before.' : '',
-      ' Movement ',
-      code(data.movement_id),
-      '.',
-    ],
+    done: ({data, replayed}) => [done(data), asMovement(data, replayed)],
   })
   forgetLocations()
   of.again()
@@ -58,7 +59,7 @@ export async function receive(of, sku) {
           : {
               what: [
                 promised() ? 'Promise ' : 'Receive ',
-                h('b', null, units(amount.int)),
+                bold(amount.int),
                 ' of ',
                 code(sku),
                 ' at ',
@@ -109,7 +110,7 @@ export async function count(of, sku, stock) {
           ' at ',
           code(where.value),
           ' to ',
-          h('b', null, units(counted.int)),
+          bold(counted.int),
           ' on hand: ',
           off === 0
             ? 'as it was known'
@@ -181,7 +182,7 @@ export async function transfer(of, sku, stock) {
           : {
               what: [
                 'Move ',
-                h('b', null, units(amount.int)),
+                bold(amount.int),
                 ' of ',
                 code(sku),
                 ' from ',
@@ -231,7 +232,7 @@ export async function arrive(of, sku, stock) {
           ? {missing: 'How many units have come? A whole number above 0.'}
           : {
               what: [
-                h('b', null, units(amount.int)),
+                bold(amount.int),
                 ' of ',
                 code(sku),
                 are(amount.int, ' has come to ', ' have come to '),
@@ -276,7 +277,7 @@ export async function adjust(of, sku, stock) {
         : {
             what: [
               change.int < 0 ? 'Take ' : 'Add ',
-              h('b', null, units(Math.abs(change.int))),
+              bold(Math.abs(change.int)),
               ' of ',
               code(sku),
               change.int < 0 ? ' out at ' : ' at ',

@@ -21,6 +21,7 @@ export const before = replayed => (replayed ? ' It had been done before.' : '')
 /* Rows of a form, each a sku, its units and its location. A barcode becomes the code of its sku. */
 export function lineRows(known) {
   const rows = h('div', {class: 'rows'})
+  const changed = () => rows.dispatchEvent(new Event('refresh', {bubbles: true}))
   const more = () => {
     const sku = field('Sku', {maxlength: 128}),
       qty = field('Units', {inputmode: 'numeric'}),
@@ -30,7 +31,7 @@ export function lineRows(known) {
         found = text && (await findSku(text))
       if (!found?.sku || sku.value !== text) return
       sku.input.value = found.sku
-      rows.dispatchEvent(new Event('refresh', {bubbles: true}))
+      changed()
     })
     const row = h(
       'div',
@@ -42,7 +43,7 @@ export function lineRows(known) {
         'Remove',
         () => {
           if (rows.children.length > 1) row.remove()
-          rows.dispatchEvent(new Event('refresh', {bubbles: true}))
+          changed()
         },
         {'aria-label': 'Remove this line'},
       ),
@@ -59,7 +60,7 @@ export function lineRows(known) {
       rows,
       button('Another line', () => {
         more().focus()
-        rows.dispatchEvent(new Event('refresh', {bubbles: true}))
+        changed()
       }),
     ),
     lines: () => [...rows.children].map(row => row.read()),
@@ -84,7 +85,7 @@ async function newOrder(page) {
     fields: [id.element, rows.element, customer.element, reference.element, minutes.element, confirm.element],
     say: () => {
       const lines = rows.lines(),
-        sum = lines.reduce((n, l) => n + l.qty, 0)
+        sum = unitsOf({lines})
       if (!id.value) return {missing: 'What is its id?'}
       if (lines.some(l => !l.sku || !(l.qty > 0)))
         return {missing: 'Each line names a sku and a whole number of units.'}
@@ -159,6 +160,8 @@ const LISTED = [
 /* [filter of the list, its words, whether a state goes with it]: a call names one. */
 const BY = [
   ['prefix', 'Order id begins with', false],
+  ['customer_prefix', 'Customer begins with', true],
+  ['reference_prefix', 'Reference begins with', true],
   ['customer', 'Customer', true],
   ['reference', 'Reference', true],
   ['sku', 'Sku, of orders that hold it', false],

@@ -1,6 +1,6 @@
 /* search.js - the field at the top of each page: orders, skus and locations by what people have of them. Enter opens
  * the first hit, so a scanned code opens its sku. */
-import {code, h, many, put, said, state} from './dom.js'
+import {code, h, many, onKey, put, said, state} from './dom.js'
 import {get, query} from './api.js'
 import {locations, skusLike} from './known.js'
 
@@ -16,16 +16,22 @@ const orderHit = o => ({
   more: [o.customer, o.reference].filter(Boolean).join(' · '),
 })
 const skuHit = s => ({to: '#/sku/' + encodeURIComponent(s.sku), kind: 'sku', what: [code(s.sku)], more: s.name ?? ''})
-/* The orders of a customer or of a reference: a single one is opened itself. */
-const ordersHit = (kind, text, found) =>
-  found.items.length === 1
-    ? orderHit(found.items[0])
-    : {
-        to: toOrders({[kind]: text}),
-        kind,
-        what: [code(text)],
-        more: found.next_cursor ? `more than ${many(found.items.length, 'order')}` : many(found.items.length, 'order'),
-      }
+/* A hit for what has no room among the hits. */
+const restHits = (found, to, kind, what) => (found.next_cursor ? [{to, kind, what: [what], more: ''}] : [])
+/* The hits of [orders that have this customer or reference whole, those with one that begins so]. The list is sorted by
+ * it. */
+function notedHits(kind, text, found) {
+  const whole = found.items.filter(o => o[kind] === text),
+    others = found.items.slice(whole.length).map(orderHit),
+    more = many(whole.length, 'order') + (found.next_cursor && !others.length ? ' or more' : '')
+  return [
+    whole.length > 1 ? [{to: toOrders({[kind]: text}), kind, what: [code(text)], more}] : whole.map(orderHit),
+    [
+      ...others,
+      ...restHits(found, toOrders({[kind + '_prefix']: text}), 'orders', `all with a ${kind} that begins so`),
+    ],
+  ]
+}
 
 /* The hits for a text, the best first: what is called so, then what begins so or has it in it. */
 async function hitsFor(text, signal) {
@@ -37,8 +43,8 @@ async function hitsFor(text, signal) {
     of = filter => ask('reservations' + query({...filter, limit: HITS}))
   const [begins, customer, reference, skus, places] = await Promise.all([
     isId(text) ? of({prefix: text}) : none,
-    isId(text) ? of({customer: text}) : none,
-    new TextEncoder().encode(text).length <= 500 ? of({reference: text}) : none,
+    isId(text) ? of({customer_prefix: text}) : none,
+    of({reference_prefix: text}),
     ask('skus' + query({...skusLike(text), limit: HITS})),
     locations(signal),
   ])
@@ -51,21 +57,21 @@ async function hitsFor(text, signal) {
       what: [code(p.location)],
       more: p.kind,
     })
-  const named = p => p.location.toLowerCase() === lower
+  const named = p => p.location.toLowerCase() === lower,
+    [ofCustomer, likeCustomer] = notedHits('customer', text, customer),
+    [withReference, likeReference] = notedHits('reference', text, reference)
   const hits = [
     ...begins.items.filter(o => o.order_id === text).map(orderHit),
     ...skus.items.filter(is).map(skuHit),
     ...has.filter(named).map(placeHit),
-    ...(customer.items.length ? [ordersHit('customer', text, customer)] : []),
-    ...(reference.items.length ? [ordersHit('reference', text, reference)] : []),
+    ...ofCustomer,
+    ...withReference,
     ...begins.items.filter(o => o.order_id !== text).map(orderHit),
-    ...(begins.next_cursor
-      ? [{to: toOrders({prefix: text}), kind: 'orders', what: ['all that begin so'], more: ''}]
-      : []),
+    ...restHits(begins, toOrders({prefix: text}), 'orders', 'all that begin so'),
+    ...likeCustomer,
+    ...likeReference,
     ...skus.items.filter(s => !is(s)).map(skuHit),
-    ...(skus.next_cursor
-      ? [{to: '#/stock' + query({q: text}), kind: 'skus', what: ['all with this text'], more: ''}]
-      : []),
+    ...restHits(skus, '#/stock' + query({q: text}), 'skus', 'all with this text'),
     ...has
       .filter(p => !named(p))
       .slice(0, HITS)
@@ -92,7 +98,7 @@ export function search() {
     spellcheck: 'false',
     maxlength: 200,
     placeholder: 'Find an order, a sku, a place',
-    title: 'The key / comes here. An order by its id, customer or reference; a sku by code, name or barcode.',
+    title: 'The key / comes here. Orders by the beginning of id, customer or reference; a sku by code, name or barcode.',
     'aria-label': 'Find an order, a sku or a location',
     'aria-expanded': 'false',
     'aria-controls': 'hits',
@@ -200,11 +206,7 @@ export function search() {
       if (hit) open(hit)
     }
   })
-  addEventListener('keydown', event => {
-    const typing = event.target.closest?.('input, textarea, select, [contenteditable]')
-    if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || typing) return
-    if (document.querySelector('dialog[open]')) return
-    event.preventDefault()
+  onKey('/', () => {
     input.focus()
     input.select()
   })

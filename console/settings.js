@@ -1,6 +1,6 @@
 /* settings.js - what a shop says of a sku: its name and barcodes, the limit of customers, thresholds, and whether it is
  * for sale. Each change asks once, in a dialog. */
-import {code, h, many, number, units} from './dom.js'
+import {bold, code, h, many, number, units} from './dom.js'
 import {call, path} from './api.js'
 import {ask, field} from './ask.js'
 import {SKU_MAX, isCode, locations, maker} from './known.js'
@@ -100,7 +100,7 @@ export function limit(of, sku, stock) {
             ? {
                 what: [
                   'One customer has at most ',
-                  h('b', null, units(most.int)),
+                  bold(most.int),
                   '. An order of it names its customer.',
                 ],
                 act: `At most ${units(most.int)}`,
@@ -189,7 +189,7 @@ export async function threshold(of, sku, stock, at = '') {
             : {
                 what: [
                   'It is low when ',
-                  h('b', null, units(low.int)),
+                  bold(low.int),
                   ' or fewer are available, ',
                   where.value ? ['at ', code(where.value)] : 'all together',
                   is(where.value) == null ? '.' : `; now ${number(is(where.value))}.`,

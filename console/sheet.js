@@ -1,12 +1,12 @@
 /* sheet.js - many lines at once: goods that come in, are counted, moved or written off. Lines come from the keyboard, a
  * scanner, cells that are pasted, or a CSV file. They are one movement: all of them take effect, or none. */
-import {add, are, button, code, commas, h, many, now, number, put, said, signed, toSku, units} from './dom.js'
+import {add, are, button, commas, h, many, now, number, put, said, signed, toSku, units} from './dom.js'
 import {call, mayChangeStock, newId, query} from './api.js'
 import {ask, asking, field, int, unlessLeft, unread} from './ask.js'
 import {readCells, readList} from './csv.js'
 import {Grid, hasCells} from './grid.js'
 import {LOCATION_MAX, SKU_MAX, Skus, forgetLocations, homeOf, isCode, isNewPlace, locations} from './known.js'
-import {losses, lost} from './moving.js'
+import {asMovement, losses, lost} from './moving.js'
 
 const LINES_MAX = 1000,
   UNITS_MAX = 1000000000000,
@@ -426,10 +426,7 @@ class Sheet {
             ]
           : `Counted ${many(lines.length, 'line')}: all numbers were right.`,
       lost(data),
-      replayed ? ' It had been done before.' : '',
-      ' Movement ',
-      code(data.movement_id),
-      '.',
+      asMovement(data, replayed),
     ]
   }
 

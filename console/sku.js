@@ -7,10 +7,11 @@ import {adjust, arrive, count, receive, transfer} from './moving.js'
 import {details, limit, start, stop, threshold} from './settings.js'
 import {movementsOf} from './movements.js'
 
+const ORDER = {head: 'order', cell: o => toOrder(o.order_id)}
 const lowAt = t => [number(t.low), t.location ? [' at ', code(t.location)] : ' all together']
 
 const HOLDS = sku => [
-  {head: 'order', cell: o => toOrder(o.order_id)},
+  ORDER,
   {head: 'state', cell: o => [state(o.state), o.on_hold && [', ', state('on hold')]]},
   {head: 'units', number: true, cell: o => number(o.lines.filter(l => l.sku === sku).reduce((n, l) => n + l.qty, 0))},
   {head: 'where', cell: o => commas(o.lines.filter(l => l.sku === sku).map(l => l.location))},
@@ -18,7 +19,7 @@ const HOLDS = sku => [
   {head: 'customer', cell: o => (o.customer ? code(o.customer) : '')},
 ]
 const WAITS = [
-  {head: 'order', cell: o => toOrder(o.order_id)},
+  ORDER,
   {head: 'state', cell: o => state(o.state)},
   {head: 'units', number: true, cell: o => number(o.qty)},
   {head: 'where', cell: o => code(o.location)},

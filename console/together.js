@@ -1,5 +1,5 @@
 /* together.js - ticked orders are confirmed, shipped, kicked or released together; each is judged by itself. */
-import {are, button, commas, h, many, number, put, toOrder, units} from './dom.js'
+import {are, bold, button, commas, h, many, number, put, toOrder, units} from './dom.js'
 import {call, path} from './api.js'
 import {ask} from './ask.js'
 import {ACTS, fits} from './changes.js'
@@ -37,7 +37,7 @@ function together([text, at, done, become], act, orders) {
       what: [
         h('b', null, many(orders.length, 'order')),
         ': ',
-        h('b', null, units(sum)),
+        bold(sum),
         ` ${are(sum, ...become)}: `,
         commas(orders.slice(0, 10), o => toOrder(o.order_id)),
         orders.length > 10 && `, and ${many(orders.length - 10, 'more order')}`,

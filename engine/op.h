@@ -4,6 +4,7 @@
 #ifndef OP_H
 #define OP_H
 
+#include "engine/base/json.h"
 #include "engine/base/text.h"
 #include "engine/log/event_type.h"
 #include "engine/outcome.h"
@@ -159,7 +160,8 @@ struct page {
 	const char            *reference; /* .. with this reference */
 	bool                   by_time;  /* .. made from .. */
 	int64_t                created_after, created_before; /* .. this ms on, before this one */
-	const char            *prefix;   /* .. or skus: the beginning of their ids or codes .. */
+	const char *customer_prefix, *reference_prefix; /* .. the beginning of these .. */
+	const char *prefix;                             /* .. or skus: the beginning of their ids or codes .. */
 	const char            *location; /* .. where they were ever stocked .. */
 	const char            *barcode;  /* .. that have it .. */
 	const char            *text;     /* .. of which the code, the name or a barcode contains it; folded .. */
@@ -170,8 +172,8 @@ struct page {
 	const char            *places[PLACES_MAX]; /* OP_STOCK: the locations; none: all .. */
 	size_t                 places_count;
 	unsigned               limit;
-	char cursor[2 * SKU_MAX + 16]; /* empty: from the beginning; in the answer: the cursor of the next page, empty
-	                                  if there is none */
+	char cursor[2 * (NOTE_MAX + 24) + 16]; /* empty: from the beginning; in the answer: the cursor of the next page,
+	                                          empty if there is none */
 };
 
 /* A sku that is low or out, at a location, or over all that sell (NULL). */

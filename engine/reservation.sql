@@ -440,6 +440,10 @@ SELECT h.reservation_id, 0, r.due_at,
 -- An order in {state} as it stands: any ({lapsed} 2), or a hold past its time (1) or not (0); other states always.
 ({lapsed} = 2 OR {state} <> {held} OR (r.expires_at <= UTC_TIMESTAMP(3)) = {lapsed})
 
+-- piece: reads
+-- The state that an order reads: a hold past its time is expired.
+IF(r.state = {held} AND r.expires_at <= UTC_TIMESTAMP(3), {expired}, r.state)
+
 -- name: reservation_list_customer
 -- A walk over {limit} reservations of {customer} in {state}, the newest first, and whether each belongs to the list.
 SELECT n.reservation_id, 0, r.due_at, {reads_so}
@@ -461,6 +465,27 @@ SELECT n.reservation_id, 0, r.due_at, {reads_so}
 SELECT reservation_id, 0, due_at, 1, order_id FROM reservation FORCE INDEX (order_id)
  WHERE order_id > {after_code} AND order_id >= {prefix} AND order_id < CONCAT({prefix}, 0xFF)
  ORDER BY order_id LIMIT {limit};
+
+-- name: reservation_list_customer_prefix
+-- A walk over {limit} reservations by their customer, which begins with {prefix}, then by their state and number; and
+-- whether each belongs to the list: it reads as {state} (0: any).
+SELECT n.reservation_id, n.order_state, r.due_at, {state} IN (0, {reads}), n.customer
+  FROM reservation_note n FORCE INDEX (customer)
+  STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = n.reservation_id
+ WHERE n.customer >= {prefix} AND n.customer < CONCAT({prefix}, 0xFF) AND n.customer >= {after_code}
+   AND (n.customer > {after_code} OR n.order_state > {after_state}
+        OR (n.order_state = {after_state} AND n.reservation_id > {after_id}))
+ ORDER BY n.customer, n.order_state, n.reservation_id LIMIT {limit};
+
+-- name: reservation_list_reference_prefix
+-- The same by their reference. It is UTF-8, so it has no byte 255 either.
+SELECT n.reservation_id, n.order_state, r.due_at, {state} IN (0, {reads}), n.reference
+  FROM reservation_note n FORCE INDEX (reference)
+  STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = n.reservation_id
+ WHERE n.reference >= {prefix} AND n.reference < CONCAT({prefix}, 0xFF) AND n.reference >= {after_code}
+   AND (n.reference > {after_code} OR n.order_state > {after_state}
+        OR (n.order_state = {after_state} AND n.reservation_id > {after_id}))
+ ORDER BY n.reference, n.order_state, n.reservation_id LIMIT {limit};
 
 -- name: reservation_list_created
 -- {limit} ids from {from_id} on, newest first, that were made at {from_at} or later, and before {until_at}. What is

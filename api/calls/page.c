@@ -58,7 +58,7 @@ struct op *page_op(struct request *r, enum op_kind kind)
 		return NULL;
 	assert(limit >= 1 && limit <= PAGE_MAX);
 	op = op_new(kind, kind == OP_LIST_SKUS || kind == OP_SEARCH_SKUS ? (size_t)limit + 1 : 1,
-	            SKU_MAX + LOCATION_MAX + 2 * (NOTE_MAX + ID_MAX) + 6);
+	            SKU_MAX + LOCATION_MAX + 3 * (NOTE_MAX + ID_MAX) + 8);
 	op->query->page.limit = (unsigned)limit;
 	if (cursor)
 		strcpy(op->query->page.cursor, cursor);

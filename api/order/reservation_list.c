@@ -51,6 +51,8 @@ static const struct filter {
 	{"error", NULL, false, false, true},
 	{"customer", NULL, false, true, true},
 	{"reference", NULL, false, true, true},
+	{"customer_prefix", NULL, false, true, true},
+	{"reference_prefix", NULL, false, true, true},
 	{"prefix", NULL, false, false, false},
 	{"created_after", "created_before", true, false, false},
 };
@@ -154,7 +156,9 @@ void get_reservations(struct request *r)
 	page = &op->query->page;
 	if (query_state(r, &page->state) && query_holding(r, op) && query_note(r, op, "error", &page->error) &&
 	    query_note(r, op, "reference", &page->reference) &&
+	    query_note(r, op, "reference_prefix", &page->reference_prefix) &&
 	    query_kept(r, op, "customer", QUERY_ID, &page->customer) &&
+	    query_kept(r, op, "customer_prefix", QUERY_ID_BEGIN, &page->customer_prefix) &&
 	    query_kept(r, op, "prefix", QUERY_ID_BEGIN, &page->prefix) &&
 	    query_time(r, page, "created_after", &page->created_after) &&
 	    query_time(r, page, "created_before", &page->created_before) && query_on_hold(r, op) &&

@@ -24,7 +24,7 @@ bool cursor_read(const char *from, char list, int64_t filter, int64_t *a, int64_
 	return strcmp(again, from) == 0;
 }
 
-_Static_assert(sizeof("s.") + 2 * SKU_MAX + sizeof(".01234567") <= CURSOR_SIZE,
+_Static_assert(sizeof("s.") + 2 * CURSOR_CODE_MAX + sizeof(".01234567") <= CURSOR_SIZE,
                "the longest code has room, in hexadecimal");
 
 static void code_write(char *to, char list, uint32_t filter, const char *code, size_t len)

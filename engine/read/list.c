@@ -11,6 +11,9 @@
 #include "engine/read/kin.h"
 #include "engine/read/totals.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 /* ---- reservations by their ids */
 
 /* Where several operations ask for one order, each gets a copy. */
@@ -153,39 +156,39 @@ enum db_result list_movements(struct db *db, struct op *op)
 enum { WALK_MAX = 10000 };
 
 /* A key of the page: where the row stands in the index. In a list of holders of a sku `task` is the location of the
- * line. */
+ * line, in one by the beginning of a customer or reference the state of the note. */
 struct list_key {
 	int64_t id, task, due_ms, part;
 };
 
 struct list_keys {
 	const struct page *page;
-	const char        *prefix;            /* of order_id, by which the list is sorted; NULL: it is not */
+	const char        *prefix;            /* of the text by which the list is sorted; NULL: it is not */
 	bool               by_time;           /* of those that were made from a time to another */
 	const char        *error;             /* the last error that the orders have; NULL: any */
 	uint32_t           sku, location;     /* the walk is over reservations that hold this sku here; 0: any */
 	bool               on_hold;           /* .. that are held back */
 	int64_t            state;             /* those on hold are in this state; 0: any live one */
 	int64_t            from_id;           /* of those by their time: the first that may belong to the list */
-	char               after[ID_MAX + 1]; /* of those by their order_id: the last one */
+	char               after[NOTE_MAX + 1]; /* of those that are sorted by a text: the text of `last` */
 	struct list_key   *list;
 	size_t             count, max, part;
 	size_t             walked; /* rows looked at, in the list or not */
-	struct list_key    last;   /* the last of them */
+	struct list_key    last;   /* the last of them before the one that the page has no room for */
 };
 
 static void key_add(struct list_keys *keys, const struct list_key *key, bool belongs)
 {
-	bool listed = keys->sku && keys->count > 0 && keys->list[keys->count - 1].id == key->id;
+	bool            listed = keys->sku && keys->count > 0 && keys->list[keys->count - 1].id == key->id;
+	struct list_key at = *key;
 
-	keys->last = *key;
 	keys->walked++;
-	if (!belongs && !listed)
-		return;
-	if (keys->sku)
-		keys->last.task = 0; /* the other lines of a reservation that is in the list are passed over */
-	if (!listed && keys->count < keys->max)
-		keys->list[keys->count++] = keys->last;
+	if (keys->sku && (belongs || listed))
+		at.task = 0; /* the other lines of a reservation that is in the list are passed over */
+	if (belongs && !listed && keys->count < keys->max)
+		keys->list[keys->count++] = at;
+	if (keys->count < keys->max)
+		keys->last = at;
 }
 
 static void key_read(void *arg, const struct db_row *row)
@@ -193,9 +196,9 @@ static void key_read(void *arg, const struct db_row *row)
 	struct list_keys     *keys = arg;
 	const struct list_key key = {db_int(row, 0), db_int(row, 1), time_parse(row->col[2]), (int64_t)keys->part};
 
-	if (keys->prefix)
-		db_copy(row, 4, keys->after, sizeof(keys->after));
 	key_add(keys, &key, db_int(row, 3) != 0);
+	if (keys->prefix && keys->count < keys->max)
+		db_copy(row, 4, keys->after, sizeof(keys->after));
 }
 
 /* A state is read from parts of the index, one after the other: a hold past its time reads expired before it is swept.
@@ -308,6 +311,27 @@ static enum db_result made_between(struct db *db, int64_t at_ms, int64_t *low, i
 	return result;
 }
 
+/* ---- by a text that begins so */
+
+static const struct sorted {
+	enum statement walk;
+	char           list;  /* the first letter of its cursors */
+	bool           noted; /* several orders may have one text: they come by their state, then by their number */
+} by_id = {RESERVATION_LIST_PREFIX, 'o', false}, by_customer = {RESERVATION_LIST_CUSTOMER_PREFIX, 'c', true},
+  by_reference = {RESERVATION_LIST_REFERENCE_PREFIX, 'n', true};
+
+static const struct sorted *sorted_of(const struct page *page)
+{
+	return page->customer_prefix ? &by_customer : page->reference_prefix ? &by_reference : &by_id;
+}
+
+static const char *prefix_of(const struct page *page)
+{
+	return page->customer_prefix    ? page->customer_prefix
+	       : page->reference_prefix ? page->reference_prefix
+	                                : page->prefix;
+}
+
 /* ---- walks */
 
 /* The statement of a list without parts. */
@@ -315,7 +339,7 @@ static enum statement walk_of(const struct list_keys *keys)
 {
 	return keys->sku       ? RESERVATION_LIST_HOLDERS
 	       : keys->on_hold ? RESERVATION_LIST_ON_HOLD
-	       : keys->prefix  ? RESERVATION_LIST_PREFIX
+	       : keys->prefix  ? sorted_of(keys->page)->walk
 	       : keys->by_time ? RESERVATION_LIST_CREATED
 	                       : RESERVATION_LIST;
 }
@@ -331,6 +355,7 @@ static enum db_result rows_walk(struct db *db, const struct part *part, const st
 	                       .state = keys->state,
 	                       .after_at = after->due_ms,
 	                       .after_task = after->task,
+	                       .after_state = after->task,
 	                       .after_id = after->id,
 	                       .before_id = after->id,
 	                       .before_location = after->task,
@@ -404,20 +429,36 @@ static int64_t filter_of(const struct op *op, const struct list_keys *keys)
 
 static uint32_t prefix_filter(const struct list_keys *keys)
 {
-	return hash_stable(keys->prefix, strlen(keys->prefix));
+	return hash_stable(keys->prefix, strlen(keys->prefix)) ^ keys->page->state;
 }
 
-/* By their ids, all of which begin with the prefix. */
-static enum db_result prefix_read(struct db *db, struct op *op, struct list_keys *keys)
+/* Where a list by a text goes on: behind the text alone, or STATE.NUMBER.TEXT. */
+static bool place_read(struct list_keys *keys, struct list_key *after)
 {
-	size_t len;
+	const struct sorted *sorted = sorted_of(keys->page);
+	char                 code[CURSOR_CODE_MAX + 1];
+	size_t               len;
+	int                  used = 0;
 
-	if (!cursor_read_code(keys->page->cursor, 'o', prefix_filter(keys), keys->after, ID_MAX, &len)) {
-		op->outcome = BAD_CURSOR;
-		return DB_OK;
-	}
-	keys->after[len] = '\0';
-	return part_read(db, NULL, (struct list_key){.id = INT64_MAX}, keys);
+	if (!cursor_read_code(keys->page->cursor, sorted->list, prefix_filter(keys), code, CURSOR_CODE_MAX, &len))
+		return false;
+	code[len] = '\0';
+	if (sorted->noted && len > 0 &&
+	    (sscanf(code, "%" SCNd64 ".%" SCNd64 ".%n", &after->task, &after->id, &used) != 2 || used == 0))
+		return false;
+	return snprintf(keys->after, sizeof(keys->after), "%s", code + used) < (int)sizeof(keys->after);
+}
+
+static void place_write(char *cursor, const struct list_keys *keys)
+{
+	const struct sorted *sorted = sorted_of(keys->page);
+	char                 code[CURSOR_CODE_MAX + 1];
+	int                  len = 0;
+
+	if (sorted->noted)
+		len = snprintf(code, sizeof(code), "%" PRId64 ".%" PRId64 ".", keys->last.task, keys->last.id);
+	snprintf(code + len, sizeof(code) - (size_t)len, "%s", keys->after);
+	cursor_write_code(cursor, sorted->list, prefix_filter(keys), code);
 }
 
 /* Where the walk by time begins and ends. A cursor knows the end. */
@@ -460,8 +501,13 @@ static enum db_result keys_read(struct db *db, struct op *op, struct list_keys *
 	int64_t         place = 0; /* the part, and 100 times the task */
 	enum db_result  result = DB_OK;
 
-	if (keys->prefix)
-		return prefix_read(db, op, keys);
+	if (keys->prefix) {
+		after = (struct list_key){0};
+		if (place_read(keys, &after))
+			return part_read(db, NULL, after, keys);
+		op->outcome = BAD_CURSOR;
+		return DB_OK;
+	}
 	if (op->query->page.cursor[0] &&
 	    (!cursor_read(op->query->page.cursor, 'r', filter_of(op, keys), &place, &after.due_ms, &after.id) ||
 	     (by_parts && (place < 0 || place % 100 >= (int64_t)LENGTH(parts) || after.due_ms < 0 ||
@@ -551,16 +597,15 @@ static enum db_result holding_find(struct db *db, struct op *op, struct list_key
 	return result;
 }
 
-/* The cursor of what comes behind the last key. */
-static void cursor_make(struct op *op, const struct list_keys *keys, const struct list_key *last)
+/* The cursor of what comes behind the page. */
+static void cursor_make(struct op *op, const struct list_keys *keys)
 {
-	struct query *q = op->query;
+	const struct list_key *last = &keys->last;
 
 	if (keys->prefix)
-		cursor_write_code(q->page.cursor, 'o', prefix_filter(keys),
-		                  q->items > 0 ? q->reservations[q->items - 1]->order_id : keys->after);
+		place_write(op->query->page.cursor, keys);
 	else
-		cursor_write(q->page.cursor, 'r', filter_of(op, keys),
+		cursor_write(op->query->page.cursor, 'r', filter_of(op, keys),
 		             (int64_t)((uint64_t)last->task * 100) + last->part,
 		             keys->by_time ? keys->from_id : last->due_ms, last->id);
 }
@@ -576,7 +621,7 @@ enum db_result list_reservations(struct db *db, struct op *op)
 	enum db_result   result = DB_OK;
 
 	op->outcome = OUTCOME_OK;
-	keys.prefix = plain ? keys.page->prefix : NULL;
+	keys.prefix = plain ? prefix_of(keys.page) : NULL;
 	keys.by_time = plain && !keys.prefix && keys.page->by_time;
 	if (op->lines_count > 0)
 		result = holding_find(db, op, &keys, &nowhere);
@@ -586,7 +631,6 @@ enum db_result list_reservations(struct db *db, struct op *op)
 	result = keys_read(db, op, &keys);
 	if (result == DB_OK && op->outcome == OUTCOME_OK) {
 		bool full = keys.count > op->query->page.limit, more = full || keys.walked >= WALK_MAX;
-		const struct list_key *last = full ? &keys.list[op->query->page.limit - 1] : &keys.last;
 
 		assert(keys.count <= keys.max);
 		keys.count -= full;
@@ -595,7 +639,7 @@ enum db_result list_reservations(struct db *db, struct op *op)
 		if (result == DB_OK)
 			op->query->page.cursor[0] = '\0';
 		if (result == DB_OK && more)
-			cursor_make(op, &keys, last);
+			cursor_make(op, &keys);
 	}
 	free(keys.list);
 	return result;

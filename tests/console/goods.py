@@ -241,11 +241,21 @@ def one_field_finds_all(page, service):
     look_for(page, 'web 4711', Keys.ENTER)              # the one order of a reference
     page.until("location.hash === '#/order/find-13'")
     look_for(page, 'anna@example.org')
-    page.until(f"({HITS})[0] === 'customer anna@example.org more than 5 orders'")
+    page.until(f"({HITS})[0] === 'customer anna@example.org 5 orders or more'")
     page.keys(Keys.ENTER)
     page.until("document.querySelectorAll('main tbody tr').length === 7")
     page.press('held')
     page.until("location.hash.includes('state=held') && document.querySelectorAll('main tbody tr').length === 7")
+    page.press('shipped')
+    page.says('No order is like that.')
+    look_for(page, 'web 4')                             # the beginning of one reference
+    page.until(f"({HITS})[0]?.startsWith('order find-13')")
+    page.keys(Keys.ESCAPE)
+    look_for(page, 'anna@')                             # .. of a customer with more orders than the list has room for
+    page.until(f"({HITS}).at(-1) === 'orders all with a customer that begins so'")
+    assert page.js(f'return {HITS}').count('orders all with a customer that begins so') == 1
+    page.keys(Keys.ARROW_UP, Keys.ENTER)
+    page.until("document.querySelectorAll('main tbody tr').length === 7")
     page.press('shipped')
     page.says('No order is like that.')
     look_for(page, 'find-')                             # what begins so, of each kind
@@ -275,6 +285,11 @@ def one_field_finds_all(page, service):
     page.fill('What it is', 'web 4711')
     page.press('Find')
     page.until("document.querySelectorAll('main tbody tr').length === 1")
+    page.says('find-13')
+    page.fill('Find by', 'reference_prefix')
+    page.fill('What it is', 'web 4')
+    page.press('Find')
+    page.until("location.hash.includes('reference_prefix') && document.querySelectorAll('main tbody tr').length === 1")
     page.says('find-13')
 
 

@@ -264,7 +264,8 @@ class Contract:
                 names.pop('state')
         return list(names.items())
 
-    FILTERS = ('customer', 'reference', 'prefix', 'created_after', 'created_before')
+    FILTERS = ('customer', 'reference', 'customer_prefix', 'reference_prefix', 'prefix',
+               'created_after', 'created_before')
 
     def one_filter(self, names):
         """One of the filters of orders, with a state where it may have one."""
@@ -274,7 +275,7 @@ class Contract:
             kept |= {'created_after': '2026-01-01T00:00:00Z', 'created_before': '2100-01-01T00:00:00+01:00'}
         else:
             kept[name] = names[name]
-        if name in ('customer', 'reference') and 'state' in names:
+        if name.startswith(('customer', 'reference')) and 'state' in names:
             kept['state'] = names['state']
         return list(kept.items())
 

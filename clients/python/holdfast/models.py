@@ -314,6 +314,8 @@ class ReservationsQuery(TypedDict):
     on_hold: NotRequired[Literal[True, 'true']]
     customer: NotRequired[Id]
     reference: NotRequired[str]
+    customer_prefix: NotRequired[str]
+    reference_prefix: NotRequired[str]
     prefix: NotRequired[str]
     created_after: NotRequired[str]
     created_before: NotRequired[str]

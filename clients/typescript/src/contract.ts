@@ -480,13 +480,16 @@ export interface paths {
          *     With `on_hold` the list has the reservations that are held back from shipping, the newest first.
          *
          *     With `customer` or `reference` it has the reservations that name it, the newest first, in every state or in one.
+         *     With `customer_prefix` or `reference_prefix` it is sorted by that text, as bytes; those with one text by their
+         *     state, the oldest first. One that changes its state between two pages may be missed, or come twice.
          *     With `prefix` it is sorted by `order_id`, as bytes. With `created_after` and `created_before` it has what was
          *     made in that time, the newest first; a part of a split has the time of its first, so it is in the list only if
          *     it was split off in that time, too.
          *
-         *     A call names one of these filters: `sku` with `location`, `on_hold`, `error`, `customer`, `reference`, `prefix`,
-         *     or `created_after` with `created_before`. A state may stand beside `customer` and `reference`; one of `held`,
-         *     `confirmed`, `buried` beside `on_hold`; `error` needs `buried`. Anything else is `unsupported_filter`.
+         *     A call names one of these filters: `sku` with `location`, `on_hold`, `error`, `customer`, `customer_prefix`,
+         *     `reference`, `reference_prefix`, `prefix`, or `created_after` with `created_before`. A state may stand beside
+         *     the four of customers and references; one of `held`, `confirmed`, `buried` beside `on_hold`; `error` needs
+         *     `buried`. Anything else is `unsupported_filter`.
          */
         get: operations["listReservations"];
         put?: never;
@@ -4491,6 +4494,10 @@ export interface operations {
                 customer?: components["schemas"]["Id"];
                 /** @description Only reservations with this reference, compared whole; 500 bytes at most. */
                 reference?: string;
+                /** @description Only reservations with a customer that begins with these characters. */
+                customer_prefix?: string;
+                /** @description Only reservations with a reference that begins with these bytes; 500 bytes at most. */
+                reference_prefix?: string;
                 /** @description Only reservations with an `order_id` that begins with these characters. */
                 prefix?: string;
                 /** @description Only reservations that were made at this time or later. Needs `created_before`. */

@@ -120,6 +120,93 @@ Test(found, by_prefix)
 	     "list     prefix=S- limit=2 next      -> items=S-2 end");
 }
 
+/* By the text, as bytes; orders with the same one by their state, the oldest first. */
+Test(found, by_customer_prefix)
+{
+	flow("receipt  A +90                       -> 201",
+	     "reserve  R1 A=1 customer=ann2        -> 201",
+	     "reserve  R2 A=1 customer=ann confirm=true -> 201",
+	     "reserve  R3 A=1 customer=ann         -> 201",
+	     "reserve  R4 A=1 customer=Ann         -> 201",
+	     "reserve  R5 A=1 customer=ann         -> 201",
+	     "reserve  R6 A=1 customer=an          -> 201",
+	     "reserve  R7 A=1 reference=ann        -> 201",
+	     "reserve  R8 A=1 customer=ann%        -> 201",
+	     "reserve  R9 A=1 customer=ao confirm=true -> 201",
+	     "list     customer_prefix=ann         -> items=R3,R5,R2,R8,R1 end R8 customer=ann%",
+	     "list     customer_prefix=a           -> items=R6,R3,R5,R2,R8,R1,R9 end",
+	     "list     customer_prefix=ann%25      -> items=R8 end",
+	     "list     customer_prefix=ann_        -> items= end",
+	     "list     customer_prefix=ann20       -> items= end",
+	     "list     customer_prefix=a limit=2   -> items=R6,R3 more",
+	     "list     customer_prefix=a limit=2 next -> items=R5,R2 more",
+	     "reserve  R10 A=1 customer=an         -> 201",
+	     "list     customer_prefix=a limit=2 next -> items=R8,R1 more",
+	     "list     customer_prefix=a limit=2 next -> items=R9 end",
+	     "list     customer_prefix=a state=confirmed -> items=R2,R9 end",
+	     "list     customer_prefix=a state=confirmed limit=1 -> items=R2 more",
+	     "list     customer_prefix=a state=confirmed limit=1 next -> items=R9 end",
+	     "list     customer_prefix=a state=settled -> items= end",
+	     "list     customer_prefix=a state=settled limit=1 -> items= end");
+}
+
+/* A hold past its time reads expired, whether it was swept or not. What changes its state between two pages may be
+ * missed, or come twice. */
+Test(found, by_customer_prefix_as_it_reads)
+{
+	flow("receipt  A +4                        -> 201",
+	     "reserve  R1 A=1 customer=c1 ttl=60   -> 201",
+	     "reserve  R2 A=1 customer=c1 ttl=600  -> 201",
+	     "reserve  R3 A=1 customer=c2 ttl=60   -> 201",
+	     "tick     61",
+	     "list     customer_prefix=c state=held -> items=R2 end",
+	     "list     customer_prefix=c state=expired limit=1 -> items=R1 more R1 state=expired",
+	     "list     customer_prefix=c state=expired limit=1 next -> items=R3 end",
+	     "list     customer_prefix=c           -> items=R1,R2,R3 end",
+	     "work     expire",
+	     "list     customer_prefix=c           -> items=R2,R1,R3 end",
+	     "list     customer_prefix=c state=expired -> items=R1,R3 end",
+	     "list     customer_prefix=c limit=1   -> items=R2 more",
+	     "confirm  R2                          -> 200",
+	     "list     customer_prefix=c limit=1 next -> items=R2 more R2 state=confirmed",
+	     "confirm  R1 reacquire                -> 200",
+	     "list     customer_prefix=c limit=1 next -> items=R3 end");
+}
+
+#define X10(text) text text text text text text text text text text
+
+/* A reference may be as long as a note: so may its beginning, and a cursor knows all of it. */
+Test(found, by_reference_prefix)
+{
+	flow("receipt  A +90                       -> 201",
+	     "reserve  R1 A=1 reference=web-70     -> 201",
+	     "reserve  R2 A=1 reference=web-7      -> 201",
+	     "reserve  R3 A=1 'reference=über café' -> 201",
+	     "reserve  R4 A=1 'reference=über uns' -> 201",
+	     "reserve  R5 A=1 'reference=web 7_%'  -> 201",
+	     "reserve  R6 A=1 customer=web-7       -> 201",
+	     "list     reference_prefix=web-7      -> items=R2,R1 end R1 reference=web-70",
+	     "list     reference_prefix=web        -> items=R5,R2,R1 end",
+	     "list     reference_prefix=web%207_   -> items=R5 end",
+	     "list     reference_prefix=web%25     -> items= end",
+	     "list     reference_prefix=Web        -> items= end",
+	     "list     reference_prefix=%C3%BCber%20 -> items=R3,R4 end",
+	     "list     reference_prefix=%C3%BCber limit=1 -> items=R3 more",
+	     "list     reference_prefix=%C3%BCber limit=1 next -> items=R4 end",
+	     "reserve  L1 A=1 reference=" X10(X10("longs")) " -> 201",
+	     "reserve  L2 A=1 reference=" X10(X10("longs")) " confirm=true -> 201",
+	     "reserve  L3 A=1 reference=" X10(X10("longt")) " -> 201",
+	     "list     reference_prefix=long limit=1 -> items=L1 more",
+	     "list     reference_prefix=long limit=1 next -> items=L2 more",
+	     "list     reference_prefix=long limit=1 next -> items=L3 end",
+	     "list     reference_prefix=long state=held -> items=L1,L3 end",
+	     "list     reference_prefix=" X10(X10("longs")) " -> items=L1,L2 end",
+	     "list     reference_prefix=" X10(X10("longs")) " limit=1 -> items=L1 more",
+	     "list     reference_prefix=" X10(X10("longs")) " limit=1 next -> items=L2 end",
+	     "list     reference_prefix=" X10(X10("longs")) "s"
+	     "                                     -> 400 invalid_request field=reference_prefix");
+}
+
 static void made(const char *from, const char *until, const char *expected)
 {
 	flow_step("list created_after=%s created_before=%s -> %s", from, until, expected);
@@ -223,6 +310,14 @@ Test(found, refused)
 	     "list     prefix=                     -> 400 invalid_request field=prefix",
 	     "list     prefix=%00                  -> 400 invalid_request field=prefix",
 	     "list     created_after=1 created_before=2026-01-01T00:00:00Z -> 400 invalid_request field=created_after",
+	     "list     customer_prefix=c customer=c -> 400 unsupported_filter field=customer_prefix ~reference_prefix",
+	     "list     customer_prefix=c reference_prefix=c -> 400 unsupported_filter field=reference_prefix",
+	     "list     prefix=R reference_prefix=c -> 400 unsupported_filter field=prefix",
+	     "list     customer_prefix=c sku=A     -> 400 unsupported_filter field=customer_prefix",
+	     "list     customer_prefix=            -> 400 invalid_request field=customer_prefix",
+	     "list     customer_prefix=%C3%BC      -> 400 invalid_request field=customer_prefix",
+	     "list     reference_prefix=           -> 400 invalid_request field=reference_prefix",
+	     "list     reference_prefix=%00        -> 400 invalid_request field=reference_prefix",
 	     "list     color=red                   -> 400 invalid_request field=color",
 	     "receipt  A +9                        -> 201",
 	     "reserve  R1 A=1 customer=c reference=c -> 201",
@@ -235,5 +330,12 @@ Test(found, refused)
 	     "list     prefix=R limit=1            -> items=R1 more",
 	     "list     prefix=R1 next              -> 400 invalid_request field=cursor",
 	     "skus     next                        -> 400 invalid_request field=cursor",
-	     "list     prefix=R next               -> items=R2 end");
+	     "list     customer_prefix=R next      -> 400 invalid_request field=cursor",
+	     "list     prefix=R next               -> items=R2 end",
+	     "list     customer_prefix=c limit=1   -> items=R1 more",
+	     "list     customer_prefix=c state=held next -> 400 invalid_request field=cursor",
+	     "list     customer_prefix=b next      -> 400 invalid_request field=cursor",
+	     "list     reference_prefix=c next     -> 400 invalid_request field=cursor",
+	     "list     prefix=c next               -> 400 invalid_request field=cursor",
+	     "list     customer_prefix=c next      -> items=R2 end");
 }
