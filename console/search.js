@@ -98,7 +98,7 @@ export function search() {
     spellcheck: 'false',
     maxlength: 200,
     placeholder: 'Find an order, a sku, a place',
-    title: 'The key / comes here. Orders by the beginning of id, customer or reference; a sku by code, name or barcode.',
+    title: 'The key / comes here. Orders by how id, customer or reference begins; a sku by code, name or barcode.',
     'aria-label': 'Find an order, a sku or a location',
     'aria-expanded': 'false',
     'aria-controls': 'hits',

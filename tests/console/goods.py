@@ -250,10 +250,9 @@ def one_field_finds_all(page, service):
     page.says('No order is like that.')
     look_for(page, 'web 4')                             # the beginning of one reference
     page.until(f"({HITS})[0]?.startsWith('order find-13')")
-    page.keys(Keys.ESCAPE)
+    page.keys(Keys.ESCAPE, Keys.ESCAPE)
     look_for(page, 'anna@')                             # .. of a customer with more orders than the list has room for
     page.until(f"({HITS}).at(-1) === 'orders all with a customer that begins so'")
-    assert page.js(f'return {HITS}').count('orders all with a customer that begins so') == 1
     page.keys(Keys.ARROW_UP, Keys.ENTER)
     page.until("document.querySelectorAll('main tbody tr').length === 7")
     page.press('shipped')
