@@ -99,7 +99,6 @@ export function movementsOf(page, sku) {
     'form',
     {class: 'bar', 'aria-label': 'Movements'},
     [kind, by, from, to].map(f => f.element),
-    button('Last 7 days as CSV', () => week()),
   )
   const none = h('p', {class: 'none', hidden: true}, 'No movement is like that.'),
     wrong = h('div'),
@@ -169,9 +168,8 @@ export function movementsOf(page, sku) {
     to.input.value = ''
     choose()
     while (cursor && Date.parse(items.at(-1).created_at) >= dayStart(from.value)) {
-      const at = cursor
       await older()
-      if (cursor === at) return /* no answer */
+      if (wrong.firstChild) return /* no answer */
     }
     saveCsv(table, items.filter(like))
   }
@@ -185,6 +183,7 @@ export function movementsOf(page, sku) {
       const came = await ask(null)
       if (!came) return false
       const changed = last !== ''
+      if (!changed) bar.append(button('Last 7 days as CSV', week))
       last = mark
       stock = now
       /* Where the new page meets the known ones, those that were looked at further back stay. */
