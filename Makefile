@@ -19,7 +19,7 @@ check-sanitized medusa: PACKAGES += postgresql
 B       ?= build
 AWK     ?= awk
 PREFIX  ?= /usr/local
-# Tests at a time. More than two for a core, and one, take more of the processors for the same work.
+# Tests at a time: two for each core, and one. More at a time take more CPU for the same work (tests/README.md).
 TEST_JOBS ?= $(shell n=$$(nproc); echo $$((n < 5 ? 2 * n + 1 : 10)))
 CFLAGS  ?= -O2 -g
 override CFLAGS += -ffile-prefix-map=$(CURDIR)=. -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -I. -I$(B)/gen -isystem /usr/include/mariadb -MMD -MP

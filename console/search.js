@@ -96,7 +96,7 @@ export function search() {
     role: 'combobox',
     autocomplete: 'off',
     spellcheck: 'false',
-    maxlength: 200,
+    maxlength: 166 /* 500 bytes */,
     placeholder: 'Find an order, a sku, a place',
     title: 'The key / comes here. Orders by how id, customer or reference begins; a sku by code, name or barcode.',
     'aria-label': 'Find an order, a sku or a location',

@@ -151,6 +151,9 @@ enum { CHOICE_MAX = 16, PLACES_MAX = CHOICE_MAX }; /* locations of a line that n
 /* Lines of orders, or rows of skus at locations, that one answer of OP_FIND or OP_STOCK has at most. */
 enum { ANSWER_ROWS_MAX = 20000 };
 
+/* The text behind which a page begins: the longest is a note, behind a state and a number (list.c). */
+enum { CURSOR_CODE_MAX = NOTE_MAX + 24 };
+
 /* A list: its filter and its cursor. A cursor is opaque text that the list makes. */
 struct page {
 	enum reservation_state state;    /* a reservation list: the state to show; 0: all (list.h) */
@@ -160,8 +163,9 @@ struct page {
 	const char            *reference; /* .. with this reference */
 	bool                   by_time;  /* .. made from .. */
 	int64_t                created_after, created_before; /* .. this ms on, before this one */
-	const char *customer_prefix, *reference_prefix; /* .. the beginning of these .. */
-	const char *prefix;                             /* .. or skus: the beginning of their ids or codes .. */
+	const char            *customer_prefix;  /* .. with a customer that begins so .. */
+	const char            *reference_prefix; /* .. with a reference that begins so .. */
+	const char            *prefix;   /* .. or skus: the beginning of their ids or codes .. */
 	const char            *location; /* .. where they were ever stocked .. */
 	const char            *barcode;  /* .. that have it .. */
 	const char            *text;     /* .. of which the code, the name or a barcode contains it; folded .. */
@@ -172,7 +176,7 @@ struct page {
 	const char            *places[PLACES_MAX]; /* OP_STOCK: the locations; none: all .. */
 	size_t                 places_count;
 	unsigned               limit;
-	char cursor[2 * (NOTE_MAX + 24) + 16]; /* empty: from the beginning; in the answer: the cursor of the next page,
+	char cursor[2 * CURSOR_CODE_MAX + 16]; /* empty: from the beginning; in the answer: the cursor of the next page,
 	                                          empty if there is none */
 };
 

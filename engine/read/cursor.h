@@ -7,7 +7,7 @@
 
 #include "engine/op.h"
 
-enum { CURSOR_SIZE = sizeof(((struct page *)0)->cursor), CURSOR_CODE_MAX = NOTE_MAX + 24 };
+enum { CURSOR_SIZE = sizeof(((struct page *)0)->cursor) };
 
 /* LIST.filter.a.b.c.check: numbers. `to` has CURSOR_SIZE bytes. */
 void cursor_write(char *to, char list, int64_t filter, int64_t a, int64_t b, int64_t c);

@@ -271,6 +271,9 @@ def one_field_finds_all(page, service):
     look_for(page, 'nothing is like this', Keys.ENTER)
     page.says('Nothing is called so.')
     page.keys(Keys.ESCAPE, Keys.ESCAPE)
+    look_for(page, '棚' * 200)                           # of which a reference has no room for all
+    page.says('Nothing is called so.')
+    page.keys(Keys.ESCAPE, Keys.ESCAPE)
     assert page.js('return document.activeElement.id') != 'search'
     page.go('stock')
     page.press('New sku')                               # a slash in a field is a slash
