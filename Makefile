@@ -41,7 +41,7 @@ TESTS    = $(filter-out tests/bench/% tests/fuzz/%,$(sort $(wildcard tests/*.c t
 
 MAKEFLAGS += $(if $(filter 0,$(MAKELEVEL)),--jobs=$(shell nproc))
 
-.PHONY: all run image test check check-programs check-sanitized check-beside check-slowly check-image check-long coverage pictures fuzz contract count bench scale demo fault soak cluster walk clients medusa tidy install deb release install-packages generated clean help ALWAYS
+.PHONY: all run image test check check-programs check-sanitized check-flows check-inside check-beside check-slowly check-image check-long coverage pictures fuzz contract count bench scale demo fault soak cluster walk clients medusa tidy install deb release install-packages generated clean help ALWAYS
 .DELETE_ON_ERROR:
 all: $(B)/holdfast
 
@@ -86,23 +86,29 @@ check-sanitized: install-packages
 	@$(MAKE) --no-print-directory $(SANITIZED) build/asan/holdfast $(FUZZ:%=build/asan/fuzz/%)
 	@$(MAKE) --no-print-directory B=build/tsan CC=clang CFLAGS='-O1 -g1 -fsanitize=thread' build/tsan/holdfast
 
-# All tests on the sanitized program keep most of the machine at work. Checks that need little of it run beside them, and
-# are shown after them. Suites that call functions of the program have these sanitized in the test's process, too; in the
-# others a sanitized process would find nothing, and takes a quarter more CPU. Criterion does not see how a test's process
-# ends, so its leaks are in the reports only. `make test` runs the documents: their commands are common ones, which other
-# tests run under the sanitizers.
+# All tests on the sanitized program keep most of the machine at work. What needs little of it, or waits much, runs beside
+# them, and is shown after them. Suites that call functions of the program have these sanitized in the test's process, too
+# (check-inside); in the others a sanitized process would find nothing, and takes a quarter more CPU. Criterion does not
+# see how a test's process ends, so its leaks are in the reports only. `make test` runs the documents: their commands are
+# common ones, which other tests run under the sanitizers.
 check: check-programs
 	rm -f build/asan/report.* && ln -f $(B)/test build/asan/flows
-	@for beside in check-beside check-slowly; do \
-	    $(MAKE) --no-print-directory $$beside > build/$$beside.log 2>&1 & running="$$running $$!"; done; status=0; \
-	  inside=$$(tests/inside.sh $(B)) || exit; \
-	  export HOLDFAST_BIN=build/asan/holdfast TEST_SANITIZED=1 TEST_DRILLS=1 \
-	    ASAN_OPTIONS=log_path=build/asan/report:quarantine_size_mb=8; \
-	  build/asan/flows --jobs $(TEST_JOBS) --filter "!(documents|browser|$$inside)/*" || status=1; \
-	  build/asan/test --jobs $(TEST_JOBS) --filter "@($$inside)/*" || status=1; \
+	@export INSIDE; INSIDE=$$(tests/inside.sh $(B)) || exit; status=0; \
+	  for beside in check-inside check-beside check-slowly; do \
+	    $(MAKE) --no-print-directory $$beside > build/$$beside.log 2>&1 & running="$$running $$!"; done; \
+	  $(MAKE) --no-print-directory check-flows || status=1; \
 	  for beside in $$running; do wait $$beside || status=1; done; \
-	  cat build/check-beside.log build/check-slowly.log; exit $$status
+	  cat build/check-inside.log build/check-beside.log build/check-slowly.log; exit $$status
 	! cat build/asan/report.* 2>/dev/null
+
+check-flows check-inside: export HOLDFAST_BIN = build/asan/holdfast
+check-flows check-inside: export TEST_SANITIZED = 1
+check-flows check-inside: export TEST_DRILLS = 1
+check-flows check-inside: export ASAN_OPTIONS = log_path=build/asan/report:quarantine_size_mb=8
+check-flows:
+	@build/asan/flows --jobs $(TEST_JOBS) --filter '!(documents|browser|$(INSIDE))/*'
+check-inside:
+	@build/asan/test --jobs 2 --filter '@($(INSIDE))/*'
 
 check-beside:
 	tests/tidy.sh
@@ -122,9 +128,9 @@ check-beside:
 # The program under ThreadSanitizer and valgrind, and Chromium.
 check-slowly: export TSAN_OPTIONS = halt_on_error=1:suppressions=$(CURDIR)/tests/tsan.supp
 check-slowly:
-	HOLDFAST_BIN=build/tsan/holdfast $(B)/test --jobs 3 --filter '@(concurrency|batch|reservation_state|restart|worker|exec|reap)/*'
+	HOLDFAST_BIN=build/tsan/holdfast $(B)/test --jobs 2 --filter '@(concurrency|batch|reservation_state|restart|worker|exec|reap)/*'
 	rm -rf build/memcheck-migrated
-	HOLDFAST_BIN=tests/memcheck.sh $(B)/test --jobs 3 --filter '@(batch/*|model/swept_meanwhile)'
+	HOLDFAST_BIN=tests/memcheck.sh $(B)/test --jobs 2 --filter '@(batch/*|model/swept_meanwhile)'
 	TEST_TIMEOUT_S=900 HOLDFAST_BIN=$(B)/holdfast $(B)/test --filter 'browser/*'
 
 check-image:; tests/image.sh

@@ -3,7 +3,7 @@
 # package lists of this machine, and HEAD is put into it. There root, then an ordinary user, takes the first steps of a
 # new user. Root runs all tests; the user runs those that depend on the account. The last line counts the checks. If no
 # such root can be made, it says why, and all checks are skipped. FRESH_BUILD=FOLDER: what root has compiled is copied
-# there.
+# there when root's tests begin; the program `test` comes last.
 #
 # Each check runs in namespaces of its own: no process and no mount outlives it, however this script ends.
 set -euo pipefail -m
@@ -118,8 +118,14 @@ tests() {    # USER COMMAND
 	within "$1" "$2" > "$home/test" 2>&1 && tail -n 1 "$home/test" || { cat "$home/test"; return 1; }
 }
 all_tests() {
-	tests root 'make test' || return
-	[ -z "${FRESH_BUILD-}" ] || { mkdir -p "$FRESH_BUILD" && cp -a "$root$(home_of root)/holdfast/build"/{gen,obj,holdfast,test} "$FRESH_BUILD"; }
+	[ -z "${FRESH_BUILD-}" ] || programs_come "$root$(home_of root)/holdfast/build" &
+	tests root 'make test'
+}
+# The log of the tests is there when they begin, and so are the programs.
+programs_come() {    # FOLDER
+	until [ -e "$1/test.log" ]; do [ -d "$root" ] && sleep 1 || return; done
+	mkdir -p "$FRESH_BUILD" && cp -a "$1"/{gen,obj,holdfast} "$FRESH_BUILD" && cp -a "$1/test" "$FRESH_BUILD/test.new" &&
+		mv "$FRESH_BUILD/test.new" "$FRESH_BUILD/test"
 }
 
 [ "$(id -u)" = 0 ] || skip 'only root can make a root of its own'
