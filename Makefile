@@ -86,19 +86,20 @@ check-sanitized: install-packages
 	@$(MAKE) --no-print-directory $(SANITIZED) build/asan/holdfast $(FUZZ:%=build/asan/fuzz/%)
 	@$(MAKE) --no-print-directory B=build/tsan CC=clang CFLAGS='-O1 -g1 -fsanitize=thread' build/tsan/holdfast
 
-# All tests on the sanitized program keep most of the machine at work. What needs little of it, or waits much, runs beside
+# All tests on the sanitized program keep most of the machine at work. What needs little of it, or waits much, runs BESIDE
 # them, and is shown after them. Suites that call functions of the program have these sanitized in the test's process, too
 # (check-inside); in the others a sanitized process would find nothing, and takes a quarter more CPU. Criterion does not
 # see how a test's process ends, so its leaks are in the reports only. `make test` runs the documents: their commands are
 # common ones, which other tests run under the sanitizers.
+BESIDE = check-inside check-beside check-slowly
 check: check-programs
 	rm -f build/asan/report.* && ln -f $(B)/test build/asan/flows
 	@export INSIDE; INSIDE=$$(tests/inside.sh $(B)) || exit; status=0; \
-	  for beside in check-inside check-beside check-slowly; do \
+	  for beside in $(BESIDE); do \
 	    $(MAKE) --no-print-directory $$beside > build/$$beside.log 2>&1 & running="$$running $$!"; done; \
 	  $(MAKE) --no-print-directory check-flows || status=1; \
 	  for beside in $$running; do wait $$beside || status=1; done; \
-	  cat build/check-inside.log build/check-beside.log build/check-slowly.log; exit $$status
+	  cat $(BESIDE:%=build/%.log); exit $$status
 	! cat build/asan/report.* 2>/dev/null
 
 check-flows check-inside: export HOLDFAST_BIN = build/asan/holdfast
