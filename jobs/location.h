@@ -6,14 +6,16 @@
 #include "engine/catalogue/catalogue.h"
 #include "engine/db/db.h"
 #include "engine/outcome.h"
+#include "engine/read/census.h"
 #include "jobs/sales.h"
 
 enum { LOCATIONS_MAX = 65536 }; /* a receipt may make more */
 
 struct location_row {
-	struct location is;
-	char            reason[NOTE_MAX + 1];       /* of a stop of sales there; empty: none */
-	char            waits_at[LOCATION_MAX + 1]; /* the code; empty: at none */
+	struct location     is;
+	char                reason[NOTE_MAX + 1];       /* of a stop of sales there; empty: none */
+	char                waits_at[LOCATION_MAX + 1]; /* the code; empty: at none */
+	struct location_sum stock;                      /* the caller's, of the count of a census */
 };
 
 /* *outcome: OUTCOME_OK or NO_LOCATION. */

@@ -15,7 +15,7 @@ static void call_free(void *arg)
 	free(call);
 }
 
-static void page_answer(struct json_writer *w, void *arg)
+void job_page_write(struct json_writer *w, void *arg)
 {
 	const struct job_call *call = arg;
 	const struct job_page *page = call->kind->page;
@@ -52,13 +52,13 @@ static void answer(struct request *r)
 	} else {
 		if (call->made)
 			reply_location(r, call->made, call->made_id);
-		reply_object(r, call->made ? 201 : 200, call->kind->write ? call->kind->write : page_answer, call);
+		reply_object(r, call->made ? 201 : 200, call->kind->write ? call->kind->write : job_page_write, call);
 	}
 }
 
 static void start(struct request *r, struct job_call *call)
 {
-	struct op *op = op_new(OP_RUN, 0, 0);
+	struct op *op = op_new(call->counts ? OP_TALLY : OP_RUN, 0, 0);
 
 	op->job = (struct job){.run = call->kind->run, .run_free = call_free, .onward = call->onward, .arg = call};
 	request_start(r, op, answer);

@@ -1,5 +1,5 @@
-/* job.h - a call that jobs/ does, on the background reader's connection. The noun's own struct carries the input of a
- * call and its answer, begins with a struct job_call, and belongs to an operation. */
+/* job.h - a call that jobs/ does, on the background reader's connection or the census's. The noun's own struct carries
+ * the input of a call and its answer, begins with a struct job_call, and belongs to an operation. */
 #ifndef API_JOB_H
 #define API_JOB_H
 
@@ -36,6 +36,7 @@ struct job_kind {
 
 struct job_call {
 	const struct job_kind *kind;
+	bool                   counts;                    /* set by `make`: the census does it, as it walks a table */
 	enum onward (*onward)(void *call, struct op *op); /* of struct job; NULL: there is none */
 	/* ---- set by `run` */
 	enum outcome outcome;             /* OUTCOME_OK, OUTCOME_REPLAYED, or why the call is refused */
@@ -47,6 +48,9 @@ struct job_call {
 	size_t       limit, count;        /* items of a page at most; items found, limit + 1 at most, */
 	void        *list;                /* .. which the work writes here: room for limit + 1 */
 };
+
+/* The usual answer of a page, for a `write` that puts more behind it. */
+void job_page_write(struct json_writer *w, void *call);
 
 void job_handle(struct request *r, const struct job_kind *kind);
 

@@ -4,6 +4,7 @@
 #include "api/request.h"
 #include "api/stock/sales_call.h"
 #include "engine/base/memory.h"
+#include "engine/read/census.h"
 #include "engine/read/cursor.h"
 #include "jobs/location.h"
 
@@ -14,6 +15,7 @@ struct location_call {
 	struct location_wish wish;
 	/* ---- answered */
 	struct location_row location;
+	int64_t             counted_at; /* of the sums; ms */
 };
 
 static void *call_new(struct request *r)
@@ -27,6 +29,27 @@ static void *call_new(struct request *r)
 }
 
 static const struct job_noun noun = {call_new, NULL};
+
+/* ---- the answer */
+
+/* The words are those of sku_total_write. What the location says of sales is younger than the sums. */
+static void stock_write(struct json_writer *w, const struct location_row *l)
+{
+	const struct location_sum *s = &l->stock;
+	bool                       in_house = location_in_house(&l->is);
+	int64_t                    stopped = location_stopped(&l->is) ? s->available : s->stopped;
+
+	if (in_house && !location_sells(&l->is))
+		stopped = 0;
+	json_open_object(w, "stock");
+	json_put_int(w, "skus", s->skus);
+	json_put_int(w, "available", s->available - stopped);
+	json_put_int(w, "reserved", s->reserved);
+	json_put_int(w, "on_hand", in_house ? s->available + s->reserved : 0);
+	if (stopped > 0)
+		json_put_int(w, "stopped", stopped);
+	json_close_object(w);
+}
 
 static void location_write(struct json_writer *w, const void *location)
 {
@@ -42,11 +65,20 @@ static void location_write(struct json_writer *w, const void *location)
 		json_put_bool(w, "for_sale", false);
 	if (l->reason[0])
 		json_put_string(w, "reason", l->reason);
+	if (l->stock.location_id)
+		stock_write(w, l);
+}
+
+static void counted_write(struct json_writer *w, const struct location_call *call)
+{
+	if (call->job.counts)
+		json_put_time(w, "counted_at", call->counted_at);
 }
 
 static void one_write(struct json_writer *w, void *arg)
 {
 	location_write(w, &((struct location_call *)arg)->location);
+	counted_write(w, arg);
 }
 
 /* ---- made, or given another kind */
@@ -96,14 +128,41 @@ const struct job_kind put_location = {&noun, read_put, run_put, one_write, NULL}
 
 /* ---- one, and the list */
 
+static void *read_new(struct request *r)
+{
+	const char           *sums = query_text(r, "sums");
+	struct location_call *call;
+
+	if (sums && strcmp(sums, "true") != 0) {
+		reply_invalid(r, "sums", "must be true, or left out");
+		return NULL;
+	}
+	call = call_new(r);
+	call->job.counts = sums;
+	return call;
+}
+
+static const struct job_noun read_noun = {read_new, NULL};
+
+/* Adds the sums to locations that were read. */
+static enum db_result sums_add(struct db *db, struct location_call *call, struct location_row *list, size_t count)
+{
+	enum db_result result = call->job.counts ? location_sums_read(db, &call->counted_at) : DB_OK;
+
+	for (size_t i = 0; i < count && call->job.counts && result == DB_OK; i++)
+		list[i].stock = location_sum(list[i].is.location_id);
+	return result;
+}
+
 static enum db_result run_find(struct db *db, void *arg)
 {
 	struct location_call *call = arg;
+	enum db_result        result = location_find(db, call->code, &call->location, &call->job.outcome);
 
-	return location_find(db, call->code, &call->location, &call->job.outcome);
+	return result == DB_OK && call->job.outcome == OUTCOME_OK ? sums_add(db, call, &call->location, 1) : result;
 }
 
-const struct job_kind get_location = {&noun, NULL, run_find, one_write, NULL};
+const struct job_kind get_location = {&read_noun, NULL, run_find, one_write, NULL};
 
 static bool list_begin(void *arg, const char *cursor)
 {
@@ -118,9 +177,17 @@ static bool list_begin(void *arg, const char *cursor)
 static enum db_result run_list(struct db *db, void *arg)
 {
 	struct location_call *call = arg;
+	enum db_result        result;
 
 	assert(call->job.list && call->job.limit > 0);
-	return location_list(db, call->code, call->job.list, call->job.limit + 1, &call->job.count);
+	result = location_list(db, call->code, call->job.list, call->job.limit + 1, &call->job.count);
+	return result == DB_OK ? sums_add(db, call, call->job.list, call->job.count) : result;
+}
+
+static void list_write(struct json_writer *w, void *call)
+{
+	job_page_write(w, call);
+	counted_write(w, call);
 }
 
 static void list_mark(const void *call, const void *location, char *cursor)
@@ -131,4 +198,4 @@ static void list_mark(const void *call, const void *location, char *cursor)
 
 static const struct job_page page = {list_begin, sizeof(struct location_row), location_write, list_mark};
 
-const struct job_kind get_locations = {&noun, NULL, run_list, NULL, &page};
+const struct job_kind get_locations = {&read_noun, NULL, run_list, list_write, &page};

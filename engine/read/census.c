@@ -2,6 +2,7 @@
 #include "engine/read/census.h"
 #include "engine/base/clock.h"
 #include "engine/base/counters.h"
+#include "engine/base/memory.h"
 #include "engine/db/db.h"
 
 #include <stdio.h>
@@ -167,13 +168,13 @@ static void counters_take_over(struct db *db)
 
 /* The last count is the answer while it is younger than CENSUS_SHARE times what it took, and a second at least:
  * questions that come meanwhile, or wait for it, get the same answer. */
-static bool is_young(const struct census *last, int64_t age_max_ms)
+static bool is_young(int64_t counted_ms, int64_t took_ms, int64_t age_max_ms)
 {
-	int64_t age_ms = clock_boot_ms() - last->counted_ms, young_ms = CENSUS_SHARE * last->took_ms;
+	int64_t age_ms = clock_boot_ms() - counted_ms, young_ms = CENSUS_SHARE * took_ms;
 
 	if (young_ms < YOUNG_MS)
 		young_ms = YOUNG_MS;
-	return last->counted_ms && age_ms < (age_max_ms && age_max_ms < young_ms ? age_max_ms : young_ms);
+	return counted_ms && age_ms < (age_max_ms && age_max_ms < young_ms ? age_max_ms : young_ms);
 }
 
 enum db_result census_answer(struct db *db, struct op *op)
@@ -183,7 +184,7 @@ enum db_result census_answer(struct db *db, struct op *op)
 	struct census       *last = &counts[brief];
 
 	assert(op->kind == OP_COUNTS && last->counted_ms <= clock_boot_ms());
-	if (!is_young(last, op->census->age_max_ms)) {
+	if (!is_young(last->counted_ms, last->took_ms, op->census->age_max_ms)) {
 		last->counted_ms = 0;
 		if (!census_read(db, brief, last)) {
 			last->counted_ms = 0;
@@ -195,4 +196,58 @@ enum db_result census_answer(struct db *db, struct op *op)
 	*op->census = *last;
 	op->outcome = OUTCOME_OK;
 	return DB_OK;
+}
+
+/* ---- by location */
+
+/* The last count, which is the census thread's. */
+static struct {
+	struct location_sum *list; /* in the order of location_id */
+	size_t               count, max;
+	int64_t              counted_ms, counted_at, took_ms; /* as in struct census */
+} sums;
+
+static void sum_read(void *arg, const struct db_row *row)
+{
+	struct location_sum *to;
+
+	(void)arg;
+	sums.list = mem_reach(sums.list, sums.count, &sums.max, sizeof(*sums.list));
+	to = &sums.list[sums.count++];
+	*to = (struct location_sum){(uint32_t)db_int(row, 0), db_int(row, 1), qty_read(row, 2), qty_read(row, 3),
+	                            qty_read(row, 4)};
+}
+
+enum db_result location_sums_read(struct db *db, int64_t *counted_at)
+{
+	int64_t        began_ms = clock_boot_ms();
+	enum db_result result = DB_OK;
+
+	if (!is_young(sums.counted_ms, sums.took_ms, 0)) {
+		sums.counted_ms = 0;
+		sums.count = 0;
+		result = db_ask(db, CENSUS_CLOCK, NULL, db_time, &sums.counted_at);
+		if (result == DB_OK)
+			result = db_ask(db, LOCATION_SUMS, NULL, sum_read, NULL);
+		if (result != DB_OK)
+			return result;
+		sums.counted_ms = began_ms;
+		sums.took_ms = clock_boot_ms() - began_ms;
+	}
+	*counted_at = sums.counted_at;
+	return result;
+}
+
+struct location_sum location_sum(uint32_t location_id)
+{
+	size_t                     found;
+	const struct location_sum *sum = mem_range(sums.list, sums.count, sizeof(*sums.list), location_id, &found);
+
+	return sum ? *sum : (struct location_sum){.location_id = location_id};
+}
+
+void location_sums_forget(void)
+{
+	free(sums.list);
+	memset(&sums, 0, sizeof(sums));
 }

@@ -25,6 +25,24 @@ SELECT state, 0, 0, 1, GREATEST(0, TIMESTAMPDIFF(MICROSECOND, due_at, UTC_TIMEST
 UNION ALL
 SELECT {buried}, 0, COUNT(*), 0, 0 FROM reservation FORCE INDEX (claim) WHERE state = {buried};
 
+-- name: location_sums
+-- Of each location with units: its number, the number of skus of which it has units, its units, and those of the
+-- available ones of which the sale of the sku is stopped; in the order of the numbers. There is no index by location,
+-- because every order would pay for it: this walks all slots, as stock_stats does and in the same time. Stopped skus
+-- are few: to join every sku to its sums took three times as long.
+SELECT location_id, SUM(skus), SUM(available), SUM(reserved), SUM(stopped)
+  FROM (SELECT t.location_id, COUNT(*) AS skus, SUM(t.available) AS available, SUM(t.reserved) AS reserved,
+               0 AS stopped
+          FROM (SELECT sku_id, location_id, SUM(available) AS available, SUM(reserved) AS reserved
+                  FROM stock_slot FORCE INDEX (PRIMARY)
+                 GROUP BY sku_id, location_id HAVING SUM(available) > 0 OR SUM(reserved) > 0) t
+         GROUP BY t.location_id
+        UNION ALL
+        SELECT s.location_id, 0, 0, 0, SUM(s.available)
+          FROM sku k FORCE INDEX (PRIMARY) STRAIGHT_JOIN stock_slot s FORCE INDEX (PRIMARY) ON s.sku_id = k.sku_id
+         WHERE k.for_sale = 0 GROUP BY s.location_id) parts
+ GROUP BY location_id ORDER BY location_id;
+
 -- name: task_figures
 -- Open tasks, and the age in ms of the oldest. An age is never negative, whatever clock the task was made by.
 SELECT COUNT(*), GREATEST(0, COALESCE(MAX(TIMESTAMPDIFF(MICROSECOND, created_at, UTC_TIMESTAMP(3)) DIV 1000), 0))

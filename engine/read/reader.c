@@ -290,6 +290,8 @@ static void *reader_main(void *arg)
 		if (count == 0 && queue_closed(&r->queue)) {
 			reader_give_back(r);
 			writer_leave(r->db); /* of the work of jobs */
+			if (r->by == BY_CENSUS)
+				location_sums_forget();
 			return NULL;
 		}
 		if (count == 0 && !r->parked)

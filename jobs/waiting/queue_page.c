@@ -3,15 +3,15 @@
 #include "engine/base/clock.h"
 #include "jobs/location.h"
 
-struct page {
+struct orders_found {
 	struct queue_order *list;
 	size_t              count, max;
 };
 
 static void order_read(void *arg, const struct db_row *row)
 {
-	struct page        *in = arg;
-	struct queue_order *to;
+	struct orders_found *in = arg;
+	struct queue_order  *to;
 
 	if (in->count == in->max) {
 		db_other(row);
@@ -37,7 +37,7 @@ static void sku_read(void *arg, const struct db_row *row)
 enum db_result queue_page_read(struct db *db, const char *sku, const char *location, const struct queue_position *after,
                                struct queue_order *list, size_t max, size_t *count, enum outcome *outcome)
 {
-	struct page         in = {.list = list, .max = max};
+	struct orders_found in = {.list = list, .max = max};
 	struct values       codes = {0};
 	struct location_row at = {.is = {.location_id = UINT32_MAX}};
 	int64_t             sku_id = 0;

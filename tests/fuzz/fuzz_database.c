@@ -228,12 +228,17 @@ static void figure_told(void *asker, const char *name, int64_t n)
 static enum db_result census(struct asker *a)
 {
 	struct census *out = mem_alloc(sizeof(*out));
+	int64_t        counted_at;
+	enum db_result result;
 
 	if (census_read(a->db, how & 8, out))
 		census_tell(out, figure_told, a);
 	census_leave(a->db);
 	free(out);
-	return DB_OK;
+	location_sums_forget();
+	result = location_sums_read(a->db, &counted_at);
+	figure_told(a, "skus", location_sum(1).skus);
+	return result;
 }
 
 static enum db_result keys(struct asker *a)

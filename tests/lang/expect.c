@@ -328,7 +328,7 @@ static bool judge_bare(struct judge *j, const char *word)
 	}
 	if (j->status == 422 && !j->rows) /* an unknown sku is named somewhere in the problem */
 		return strstr(string_of(j->root, "detail"), word) || refuse(j, "%s is not named", word);
-	if (*word == '@')
+	if (*word == '@' && member(j->root, "locations"))
 		j->row = row_find(member(j->root, "locations"), word);
 	else
 		j->row = row_find(j->rows, word);

@@ -26,7 +26,7 @@
  *   hold ID [until=+S] [reason=TEXT]    off-hold ID    held back from shipping; without `until` without end
  *   sku SKU [max_age=MS]      availability SKU ..      has SKU CUSTOMER
  *   limit SKU [N|none]        the most units of it that one customer may have
- *   movement ID               list|skus|movements SKU [state=S] [sku=SKU] [location=L] [limit=N] [next]
+ *   movement ID               list|skus|locations|movements SKU [state=S] [sku=SKU] [location=L] [limit=N] [next]
  *                                                      `next`: with the cursor of the last list
  *   events [after=..] [types=..] [limit=N] [wait_s=S] [next]     items are called by their types
  *   claim KIND [WORKER] [limit=N] [lease=S]            a task; N below is its number

@@ -32,14 +32,16 @@ static double units_of(const cJSON *object, const char *name)
 	return cJSON_IsNumber(units) ? units->valuedouble : 0;
 }
 
-/* True: the units add up. An item of stock.changed counts units that are not for sale in on_hand alone. */
-static bool object_adds_up(const cJSON *object)
+/* True: the units add up. An item of stock.changed counts units that are not for sale in on_hand alone. `within`: the
+ * object that has this one; the stock of a location is of the location's kind. */
+static bool object_adds_up(const cJSON *object, const cJSON *within)
 {
 	const cJSON *available = cJSON_GetObjectItemCaseSensitive(object, "available");
 	const cJSON *reserved = cJSON_GetObjectItemCaseSensitive(object, "reserved");
 	const cJSON *on_hand = cJSON_GetObjectItemCaseSensitive(object, "on_hand");
 	const cJSON *aside = cJSON_GetObjectItemCaseSensitive(object, "aside");
-	const cJSON *kind = cJSON_GetObjectItemCaseSensitive(object, "kind");
+	bool         of_place = object->string && strcmp(object->string, "stock") == 0;
+	const cJSON *kind = cJSON_GetObjectItemCaseSensitive(of_place ? within : object, "kind");
 	const cJSON *incoming = cJSON_GetObjectItemCaseSensitive(object, "incoming");
 	double       left, promised = 0;
 
@@ -56,11 +58,11 @@ static bool object_adds_up(const cJSON *object)
 	       (aside ? left == aside->valuedouble : left == 0 || (left > 0 && !object->string));
 }
 
-static bool tree_has_form(const cJSON *node, struct text *why)
+static bool tree_has_form(const cJSON *node, const cJSON *within, struct text *why)
 {
 	const cJSON *child;
 
-	if (cJSON_IsObject(node) && !object_adds_up(node)) {
+	if (cJSON_IsObject(node) && !object_adds_up(node, within)) {
 		text_add(why, "on_hand is not available + reserved + aside + stopped");
 		return false;
 	}
@@ -73,7 +75,7 @@ static bool tree_has_form(const cJSON *node, struct text *why)
 			text_format(why, "%s is not a time in RFC 3339 with milliseconds and Z", name);
 			return false;
 		}
-		if (!tree_has_form(child, why))
+		if (!tree_has_form(child, node, why))
 			return false;
 	}
 	return true;
@@ -179,5 +181,5 @@ bool expect_form(const struct call *call, const struct answer *a, struct text *w
 		text_add(why, "a number is not written as an integer");
 		return false;
 	}
-	return tree_has_form(a->json, why) && (a->status < 400 || problem_has_form(a, why));
+	return tree_has_form(a->json, NULL, why) && (a->status < 400 || problem_has_form(a, why));
 }

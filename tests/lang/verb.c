@@ -552,7 +552,7 @@ static bool write_availability(const struct step *s, struct call *to)
 	return s->words > 1;
 }
 
-/* list|skus|movements SKU|events [state=S] [limit=N] [next] */
+/* list|skus|locations|movements SKU|events [state=S] [limit=N] [next] */
 static bool write_list(const struct step *s, struct call *to)
 {
 	bool   of_sku = strcmp(s->word[0], "movements") == 0, of_events = strcmp(s->word[0], "events") == 0;
@@ -667,6 +667,7 @@ static const struct verb {
 	{"availability", "POST", "/v1/availability", write_availability},
 	{"list", "GET", "/v1/reservations", write_list},
 	{"skus", "GET", "/v1/skus", write_list},
+	{"locations", "GET", "/v1/locations", write_list},
 	{"movements", "GET", NULL, write_list},
 	{"events", "GET", "/v1/events", write_list},
 	{"movement", "GET", NULL, write_moved},

@@ -11,13 +11,14 @@ from .models import (
     ConfirmRequest, ConfirmationsRequest, CustomerAnswer, DeleteThresholdQuery, EnableRequest, Events, EventsQuery,
     ExtendRequest, FailAnswer, FailRequest, FindAnswer, FindRequest, HeartbeatRequest, HistoryPage, HistoryQuery,
     HoldRequest, HoldsPage, HoldsQuery, Id, Job, JobList, KeyAnswer, Kicked, KicksRequest, ListedSku, Location,
-    LocationsPage, LocationsQuery, MakeWebhookAnswer, Movement, MovementMade, MovementRequest, MovementsPage,
-    MovementsQuery, Ping, Place, PlaceRequest, ReleaseRequest, ReleasesRequest, Reservation, ReservationAnswer,
-    ReservationEvent, ReservationRequest, ReservationWithKin, ReservationsPage, ReservationsQuery, SetJobRequest,
-    SettleRequest, SettlementsRequest, Sku, SkuQuery, SkuRequest, SkuSettings, SkusForSale, SkusForSaleRequest,
-    SkusPage, SkusQuery, SplitRequest, Stats, Stock, StockAnswer, StockRequest, Task, TaskId, TasksPage, TasksQuery,
-    Threshold, ThresholdRequest, ThresholdThere, ThresholdsPage, ThresholdsQuery, WaitingPage, WaitingPageItem,
-    WaitingQuery, Webhook, WebhookRequest, WebhookWithSecret, WebhooksPage, WebhooksQuery,
+    LocationAnswer, LocationQuery, LocationsPage, LocationsQuery, MakeWebhookAnswer, Movement, MovementMade,
+    MovementRequest, MovementsPage, MovementsQuery, Ping, Place, PlaceRequest, ReleaseRequest, ReleasesRequest,
+    Reservation, ReservationAnswer, ReservationEvent, ReservationRequest, ReservationWithKin, ReservationsPage,
+    ReservationsQuery, SetJobRequest, SettleRequest, SettlementsRequest, Sku, SkuQuery, SkuRequest, SkuSettings,
+    SkusForSale, SkusForSaleRequest, SkusPage, SkusQuery, SplitRequest, Stats, Stock, StockAnswer, StockRequest, Task,
+    TaskId, TasksPage, TasksQuery, Threshold, ThresholdRequest, ThresholdThere, ThresholdsPage, ThresholdsQuery,
+    WaitingPage, WaitingPageItem, WaitingQuery, Webhook, WebhookRequest, WebhookWithSecret, WebhooksPage,
+    WebhooksQuery,
 )
 from .rules import Call, path
 
@@ -102,9 +103,11 @@ class Calls:
         """List locations, by code. GET /v1/locations"""
         return self._list(lambda query: Call('GET', '/v1/locations', query), query, deadline_s)
 
-    def location(self, location: Location, *, deadline_s: Optional[float] = None) -> Place:
+    def location(self, location: Location, query: Optional[LocationQuery] = None, *, deadline_s: Optional[float] =
+                 None
+                 ) -> LocationAnswer:
         """Read what kind of place a location is. GET /v1/locations/{location}"""
-        return self._call(Call('GET', path('/v1/locations/{}', location)), deadline_s)
+        return self._call(Call('GET', path('/v1/locations/{}', location), query), deadline_s)
 
     def set_location(self, location: Location, body: Optional[PlaceRequest] = None, *, deadline_s: Optional[float] =
                      None
@@ -376,9 +379,11 @@ class AsyncCalls:
         """List locations, by code. GET /v1/locations"""
         return self._list(lambda query: Call('GET', '/v1/locations', query), query, deadline_s)
 
-    async def location(self, location: Location, *, deadline_s: Optional[float] = None) -> Place:
+    async def location(self, location: Location, query: Optional[LocationQuery] = None, *, deadline_s: Optional[float]
+                       = None
+                       ) -> LocationAnswer:
         """Read what kind of place a location is. GET /v1/locations/{location}"""
-        return await self._call(Call('GET', path('/v1/locations/{}', location)), deadline_s)
+        return await self._call(Call('GET', path('/v1/locations/{}', location), query), deadline_s)
 
     async def set_location(self, location: Location, body: Optional[PlaceRequest] = None, *, deadline_s:
                            Optional[float] = None

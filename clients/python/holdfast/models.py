@@ -245,8 +245,15 @@ class MovementsQuery(TypedDict):
 class LocationsQuery(TypedDict):
     """What locations may be asked with."""
 
+    sums: NotRequired[Literal[True, 'true']]
     limit: NotRequired[int]
     cursor: NotRequired[str]
+
+
+class LocationQuery(TypedDict):
+    """What location may be asked with."""
+
+    sums: NotRequired[Literal[True, 'true']]
 
 
 class PlaceRequest(TypedDict):
@@ -724,6 +731,18 @@ class MovementsPage(TypedDict):
     next_cursor: NextCursor
 
 
+class PlaceStock(TypedDict):
+    """With `sums=true`: the units at the location, summed over all skus, in the words of `locations` of a sku.
+    Units that are kept for a queue (`waits_at`) count as `available` until an order gets them, and at the
+    location of the queue as `reserved`, as in `GET /v1/stats`."""
+
+    skus: int
+    available: Total
+    reserved: Total
+    on_hand: Total
+    stopped: NotRequired[StoppedUnits]
+
+
 class Place(TypedDict):
     location: Location
     kind: PlaceKind
@@ -731,11 +750,24 @@ class Place(TypedDict):
     waits_at: NotRequired[Location]
     for_sale: NotRequired[Stopped]
     reason: NotRequired[StopReason]
+    stock: NotRequired[PlaceStock]
 
 
 class LocationsPage(TypedDict):
     items: List[Place]
     next_cursor: NextCursor
+    counted_at: NotRequired[CountedAt]
+
+
+class LocationAnswer(TypedDict):
+    location: Location
+    kind: PlaceKind
+    expected_at: NotRequired[Time]
+    waits_at: NotRequired[Location]
+    for_sale: NotRequired[Stopped]
+    reason: NotRequired[StopReason]
+    stock: NotRequired[PlaceStock]
+    counted_at: NotRequired[CountedAt]
 
 
 class StockLevelIncoming(TypedDict):
@@ -1501,6 +1533,7 @@ TtlAsked = Ttl
 OrderIds = List[Id]
 StoppedUnits = Total
 StopReason = Text
+CountedAt = Time
 Availability = Union[AvailabilityOfSkus, AvailabilityOfBaskets]
 SaleEvent = Union[SaleEvent1, SaleEvent2]
 Event = Union[ReservationEvent, MovementEvent, LevelEvent, StockEvent, SaleEvent]

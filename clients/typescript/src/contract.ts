@@ -351,7 +351,13 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List locations, by code */
+        /**
+         * List locations, by code
+         * @description With `sums=true` each item has `stock`: the units there, summed over all skus, and the number of skus. All stock is
+         *     walked for them, so they are counted again when the last count is older than twenty times what it took, a second at
+         *     least, and all calls that come meanwhile get this count. `counted_at` says when it was made. All else of an item is
+         *     as it is now, its `for_sale`, too.
+         */
         get: operations["listLocations"];
         put?: never;
         post?: never;
@@ -374,7 +380,10 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** Read what kind of place a location is */
+        /**
+         * Read what kind of place a location is
+         * @description With `sums=true` also what lies there, counted as for the list of locations.
+         */
         get: operations["getLocation"];
         /**
          * Make a location, or change its kind
@@ -2039,7 +2048,25 @@ export interface components {
             waits_at?: components["schemas"]["Location"];
             for_sale?: components["schemas"]["Stopped"];
             reason?: components["schemas"]["StopReason"];
+            stock?: components["schemas"]["PlaceStock"];
         };
+        /**
+         * @description With `sums=true`: the units at the location, summed over all skus, in the words of `locations` of a sku. Units
+         *     that are kept for a queue (`waits_at`) count as `available` until an order gets them, and at the location of the
+         *     queue as `reserved`, as in `GET /v1/stats`.
+         */
+        PlaceStock: {
+            /** @description The number of skus of which units lie there, or are promised there. */
+            skus: number;
+            /** @description At a location of kind `aside` units that are not for sale, at an `incoming` one promised units that no order has. */
+            available: components["schemas"]["Total"];
+            reserved: components["schemas"]["Total"];
+            /** @description Of an incoming location 0. */
+            on_hand: components["schemas"]["Total"];
+            stopped?: components["schemas"]["StoppedUnits"];
+        };
+        /** @description With `sums=true`, when the sums were counted. */
+        CountedAt: components["schemas"]["Time"];
         /**
          * @description Sales are stopped. Absent where they are not.
          * @constant
@@ -3533,6 +3560,8 @@ export interface components {
         WaitS: number;
         /** @description The types to be told of, divided by commas: `reservation.settled,stock.out`. Without it: all. */
         Types: string;
+        /** @description The answer also has the sums of units. */
+        Sums: "true";
         /** @description The answer also lists each check. The value does not matter and may be left out. */
         Verbose: string;
     };
@@ -4239,6 +4268,8 @@ export interface operations {
     listLocations: {
         parameters: {
             query?: {
+                /** @description The answer also has the sums of units. */
+                sums?: components["parameters"]["Sums"];
                 /** @description The most items to answer. */
                 limit?: components["parameters"]["Limit"];
                 /** @description The `next_cursor` of the page before, from this same list. Opaque. */
@@ -4264,6 +4295,7 @@ export interface operations {
                     "application/json": {
                         items: components["schemas"]["Place"][];
                         next_cursor: components["schemas"]["NextCursor"];
+                        counted_at?: components["schemas"]["CountedAt"];
                     };
                 };
             };
@@ -4277,7 +4309,10 @@ export interface operations {
     };
     getLocation: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The answer also has the sums of units. */
+                sums?: components["parameters"]["Sums"];
+            };
             header?: {
                 /** @description An id of the caller's own for this request; it comes back in the answer. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -4298,7 +4333,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Place"];
+                    "application/json": components["schemas"]["Place"] & {
+                        counted_at?: components["schemas"]["CountedAt"];
+                    };
                 };
             };
             400: components["responses"]["BadRequest"];

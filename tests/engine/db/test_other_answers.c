@@ -184,6 +184,7 @@ static const struct {
 	{"GET", "/v1/tasks", ""},
 	{"GET", "/v1/buried", ""},
 	{"GET", "/v1/locations", ""},
+	{"GET", "/v1/locations?sums=true", ""},
 	{"GET", "/v1/webhooks", ""},
 	{"GET", "/v1/events?limit=3", ""},
 	{"GET", "/metrics", ""},
