@@ -1,5 +1,5 @@
 /* api.js - calls of the service. The key is kept for the tab and goes to the service's own calls only. */
-import {button, clockIs, code, h, many, number, said} from './dom.js'
+import {button, clockIs, code, h, many, said, tableOf} from './dom.js'
 
 const BASE = new URL('../', import.meta.url)
 const KEY = 'holdfast-key'
@@ -172,36 +172,14 @@ export const bearsRepeating = result => result.status === 0 || result.status ===
 const NAMES = {requested: 'asked for', in_order: 'in the order', on_hand: 'on hand', counted_at: 'counted at'}
 function linesTable(lines) {
   const members = [...new Set(lines.flatMap(Object.keys))]
-  const cell = v => (typeof v === 'number' ? number(v) : code(Array.isArray(v) ? v.join(', ') : (v ?? '')))
-  return h(
-    'div',
-    {class: 'table'},
-    h(
-      'table',
-      null,
-      h(
-        'thead',
-        null,
-        h(
-          'tr',
-          null,
-          members.map(m => h('th', {scope: 'col'}, NAMES[m] ?? m)),
-        ),
-      ),
-      h(
-        'tbody',
-        null,
-        lines.slice(0, 20).map(line =>
-          h(
-            'tr',
-            null,
-            members.map(m => h('td', {class: typeof line[m] === 'number' ? 'number' : null}, cell(line[m]))),
-          ),
-        ),
-      ),
+  const cell = v => (typeof v === 'number' ? v : code(Array.isArray(v) ? v.join(', ') : (v ?? '')))
+  return [
+    tableOf(
+      members.map(m => NAMES[m] ?? m),
+      lines.slice(0, 20).map(line => members.map(m => cell(line[m]))),
     ),
     lines.length > 20 && h('p', {class: 'muted'}, `and ${many(lines.length - 20, 'more line')}`),
-  )
+  ]
 }
 
 /* Says in words why a call was refused or not answered, and what to do. With `read` (the call changes nothing): only

@@ -44,6 +44,7 @@ export const are = (n, one, more) => (plurals.select(Math.abs(n)) === 'one' ? on
 export const many = (n, one, more = one + 's') => `${number(n)} ${are(n, one, more)}`
 export const units = n => many(n, 'unit')
 export const bold = n => h('b', null, units(n))
+export const capital = text => text[0].toUpperCase() + text.slice(1)
 export const signed = n => (n > 0 ? '+' : '') + number(n)
 
 let ahead = 0 /* ms by which the service's clock is ahead of the browser's */
@@ -177,6 +178,34 @@ const unseen = c => h('span', {class: 'hidden'}, c.act ? 'actions' : c.tick ? 't
 const kind = c =>
   [c.number && 'number', c.wide && 'wide', c.act && 'act', c.tick && 'tick'].filter(Boolean).join(' ') || null
 
+/* A table that is made once, of rows of cells. A column that begins with a number has numbers. */
+export function tableOf(heads, rows, title) {
+  const row = (tag, cells, attributes) =>
+    h(
+      'tr',
+      null,
+      cells.map((cell, i) => {
+        const kind = typeof rows[0]?.[i] === 'number' && 'number'
+        return h(tag, {class: kind, ...attributes}, typeof cell === 'number' ? number(cell) : cell)
+      }),
+    )
+  return h(
+    'div',
+    {class: 'table'},
+    h(
+      'table',
+      null,
+      title && h('caption', {class: 'hidden'}, title),
+      h('thead', null, row('th', heads, {scope: 'col'})),
+      h(
+        'tbody',
+        null,
+        rows.map(cells => row('td', cells)),
+      ),
+    ),
+  )
+}
+
 /* Names and values beside each other: [[name, value], ..]. A name without a value has no row. */
 export function facts(rows, kind = 'facts') {
   return h(
@@ -187,6 +216,8 @@ export function facts(rows, kind = 'facts') {
       .map(([name, value]) => h('div', null, h('dt', null, name), h('dd', null, value))),
   )
 }
+
+export const section = (title, ...content) => h('section', null, h('h2', null, title), content)
 
 /* Changes the text of an element; an equal text is not touched. */
 export function tell(element, text) {

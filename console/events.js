@@ -11,6 +11,7 @@ import {
   number,
   put,
   said,
+  section,
   signed,
   span,
   state,
@@ -437,7 +438,7 @@ function showWebhook(page) {
     acts,
     pinged,
     h('section', null, figures),
-    h('section', null, h('h2', null, 'Last attempts'), attempted, table.element),
+    section('Last attempts', attempted, table.element),
   )
 }
 

@@ -49,18 +49,12 @@ function course(movements, stock) {
   return [times, levels]
 }
 
+const byLine = show => m => m.lines.map((l, i) => [i > 0 && h('br'), show(l)])
 const MOVED = [
   {head: 'when', cell: m => time(m.created_at)},
   {head: 'kind', cell: m => h('span', {title: m.kind}, KIND_WORDS.get(m.kind) ?? m.kind)},
-  {
-    head: 'units',
-    number: true,
-    cell: m => m.lines.map((l, i) => [i > 0 && h('br'), l.from ? number(l.qty) : signed(l.qty)]),
-  },
-  {
-    head: 'where',
-    cell: m => m.lines.map((l, i) => [i > 0 && h('br'), l.from ? [code(l.from), ' → ', code(l.to)] : code(l.location)]),
-  },
+  {head: 'units', number: true, cell: byLine(l => (l.from ? number(l.qty) : signed(l.qty)))},
+  {head: 'where', cell: byLine(l => (l.from ? [code(l.from), ' → ', code(l.to)] : code(l.location)))},
   {
     head: 'reason',
     wide: true,

@@ -69,13 +69,13 @@ export async function receive(of, sku) {
               act: `${promised() ? 'Promise' : 'Receive'} ${units(amount.int)}`,
             },
     lines: () => [{sku, location: at(), qty: amount.int}],
-    done: data => [
+    done: ({lines: [l]}) => [
       promised() ? 'Promised ' : 'Received ',
-      units(data.lines[0].qty),
+      units(l.qty),
       ' of ',
-      code(data.lines[0].sku),
+      code(l.sku),
       ' at ',
-      code(data.lines[0].location),
+      code(l.location),
       '.',
     ],
   })
@@ -194,15 +194,15 @@ export async function transfer(of, sku, stock) {
               act: `Move ${units(amount.int)}`,
             },
     lines: () => [{sku, from: from.value, to: to.value, qty: amount.int}],
-    done: data => [
+    done: ({lines: [l]}) => [
       'Moved ',
-      units(data.lines[0].qty),
+      units(l.qty),
       ' of ',
       code(sku),
       ' from ',
-      code(data.lines[0].from),
+      code(l.from),
       ' to ',
-      code(data.lines[0].to),
+      code(l.to),
       '.',
     ],
   })
@@ -244,18 +244,16 @@ export async function arrive(of, sku, stock) {
               act: `Bring in ${units(amount.int)}`,
             },
     lines: () => [{sku, from: from.value, to: to.value, qty: amount.int}],
-    done: data => [
-      units(data.lines[0].qty),
+    done: ({lines: [{qty, filled = 0, for_sale = 0, waiting}]}) => [
+      units(qty),
       ' of ',
       code(sku),
       ' came: ',
-      units(data.lines[0].filled ?? 0),
+      units(filled),
       ' went to orders, ',
-      units(data.lines[0].for_sale ?? 0),
-      are(data.lines[0].for_sale ?? 0, ' is for sale', ' are for sale'),
-      data.lines[0].waiting
-        ? `, ${units(data.lines[0].waiting)} ${are(data.lines[0].waiting, 'is', 'are')} being handed out`
-        : '',
+      units(for_sale),
+      are(for_sale, ' is for sale', ' are for sale'),
+      waiting ? `, ${units(waiting)} ${are(waiting, 'is', 'are')} being handed out` : '',
       '.',
     ],
   })

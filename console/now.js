@@ -1,6 +1,7 @@
 /* now.js - the page with the present figures, and with what is wrong. */
 import {
   ago,
+  capital,
   code,
   facts,
   field,
@@ -12,8 +13,10 @@ import {
   number,
   put,
   said,
+  section,
   span,
   stateWord,
+  tableOf,
   tell,
   time,
 } from './dom.js'
@@ -128,41 +131,15 @@ function byMinute(from) {
   return [...minutes].reverse()
 }
 
-function minutesTable(from, title) {
-  const head = ['from', 'granted', 'refused', 'requests', 'shipped', 'slowest 99 % (ms)']
-  return h(
-    'div',
-    {class: 'table'},
-    h(
-      'table',
-      null,
-      h('caption', {class: 'hidden'}, `${title}, by the minute`),
-      h(
-        'thead',
-        null,
-        h(
-          'tr',
-          null,
-          head.map((text, i) => h('th', {scope: 'col', class: i ? 'number' : null}, text)),
-        ),
-      ),
-      h(
-        'tbody',
-        null,
-        byMinute(from).map(([minute, row]) =>
-          h(
-            'tr',
-            null,
-            h('td', null, fullTime(minute * 1000).slice(0, 16)),
-            [row.granted, row.refused, row.answered, row.settled, row.p99_ms].map(n =>
-              h('td', {class: 'number'}, number(n)),
-            ),
-          ),
-        ),
-      ),
-    ),
+const minutesTable = (from, title) =>
+  tableOf(
+    ['from', 'granted', 'refused', 'requests', 'shipped', 'slowest 99 % (ms)'],
+    byMinute(from).map(([minute, row]) => [
+      fullTime(minute * 1000).slice(0, 16),
+      ...[row.granted, row.refused, row.answered, row.settled, row.p99_ms],
+    ]),
+    `${title}, by the minute`,
   )
-}
 
 /* ---- what is wrong */
 
@@ -367,47 +344,34 @@ function wrongList(all) {
 /* ---- the totals */
 
 function totals(stats) {
+  const part = (title, rows) => section(title, facts(rows))
   return h(
     'div',
     {class: 'columns'},
-    h(
-      'section',
-      null,
-      h('h2', null, 'Units, all places'),
-      facts([
-        ['Skus', number(stats.skus)],
-        ['Locations', number(stats.locations)],
-        ['Available, for sale or not', number(stats.available)],
-        ['Reserved', number(stats.reserved)],
-        ['Aside', number(stats.aside)],
-        ['On hand', number(stats.on_hand)],
-        ['Incoming', number(stats.incoming)],
-        ['Incoming, reserved', number(stats.incoming_reserved)],
+    part('Units, all places', [
+      ['Skus', number(stats.skus)],
+      ['Locations', number(stats.locations)],
+      ['Available, for sale or not', number(stats.available)],
+      ['Reserved', number(stats.reserved)],
+      ['Aside', number(stats.aside)],
+      ['On hand', number(stats.on_hand)],
+      ['Incoming', number(stats.incoming)],
+      ['Incoming, reserved', number(stats.incoming_reserved)],
+    ]),
+    part(
+      'Orders',
+      ['held', 'confirmed', 'settled', 'released', 'expired', 'buried'].map(state => [
+        h('a', {href: '#/orders?state=' + state}, capital(stateWord(state))),
+        number(stats[state]),
       ]),
     ),
-    h(
-      'section',
-      null,
-      h('h2', null, 'Orders'),
-      facts(
-        ['held', 'confirmed', 'settled', 'released', 'expired', 'buried'].map(state => [
-          h('a', {href: '#/orders?state=' + state}, stateWord(state)[0].toUpperCase() + stateWord(state).slice(1)),
-          number(stats[state]),
-        ]),
-      ),
-    ),
-    h(
-      'section',
-      null,
-      h('h2', null, 'Work'),
-      facts([
-        ['Ready to ship', number(stats.ready)],
-        ['Ready to expire', number(stats.ready_to_expire)],
-        ['Open tasks', number(stats.tasks_open)],
-        ['Kept events', number(stats.event_rows)],
-        ['Oldest event', span(stats.oldest_event_ms / 1000)],
-      ]),
-    ),
+    part('Work', [
+      ['Ready to ship', number(stats.ready)],
+      ['Ready to expire', number(stats.ready_to_expire)],
+      ['Open tasks', number(stats.tasks_open)],
+      ['Kept events', number(stats.event_rows)],
+      ['Oldest event', span(stats.oldest_event_ms / 1000)],
+    ]),
   )
 }
 
@@ -453,7 +417,7 @@ export async function show({room, poll, signal}) {
       h('div', {class: 'plots'}, own, codes),
       minutes,
     ),
-    h('section', null, h('h2', null, 'The database'), h('div', {class: 'plots four'}, shared), counted, counts),
+    section('The database', h('div', {class: 'plots four'}, shared), counted, counts),
   )
 
   /* A plot of refusals has the codes that occurred: with another code it is made again. */

@@ -9,6 +9,7 @@ import {
   number,
   put,
   said,
+  section,
   signed,
   state,
   stateWord,
@@ -37,12 +38,13 @@ const LINES = [
   },
 ]
 
+const when = at => [time(at), `, ${ago(at)}`]
 function times(o) {
   return [
-    ['Made', [time(o.created_at), `, ${ago(o.created_at)}`]],
-    ['Expires', o.state === 'held' && [time(o.expires_at), `, ${ago(o.expires_at)}`]],
+    ['Made', when(o.created_at)],
+    ['Expires', o.state === 'held' && when(o.expires_at)],
     ['Expired', o.state === 'expired' && time(o.expires_at)],
-    ['Confirmed', o.confirmed_at && [time(o.confirmed_at), `, ${ago(o.confirmed_at)}`]],
+    ['Confirmed', o.confirmed_at && when(o.confirmed_at)],
     ['Ships after', o.ship_after && time(o.ship_after)],
     [
       'On hold',
@@ -92,7 +94,7 @@ function orderFacts(o) {
     ...times(o),
     ['Attempts', o.attempts || o.state === 'confirmed' || o.state === 'buried' ? number(o.attempts) : null],
     ['Last error', o.last_error && said(o.last_error)],
-    ['Next attempt', o.next_attempt_at && [time(o.next_attempt_at), `, ${ago(o.next_attempt_at)}`]],
+    ['Next attempt', o.next_attempt_at && when(o.next_attempt_at)],
     ['Task', o.task && ofTask(o.task)],
     ['Replaces', o.replaces && toOrder(o.replaces)],
     ['Replaced by', o.replaced_by && toOrder(o.replaced_by)],
@@ -186,8 +188,8 @@ export function show(page) {
     'div',
     {hidden: true},
     h('section', null, figures),
-    h('section', null, h('h2', null, 'Lines'), table.element),
-    h('section', null, h('h2', null, 'History'), history.element),
+    section('Lines', table.element),
+    section('History', history.element),
   )
   room.append(h('p', null, h('a', {href: '#/orders'}, 'All orders')), wrong, acts, known)
   const read = async () => {
