@@ -11,13 +11,14 @@ import {askAhead, call, get, may, session} from './api.js'
 const WEBHOOKS = 'webhooks?limit=100'
 const AHEAD = ['/readyz?verbose', 'jobs', 'stats', 'tasks?limit=200', WEBHOOKS]
 const LIST = 'ask export known list ',
-  ORDER = LIST + 'changes together '
+  ORDER = LIST + 'changes together ',
+  STOCK = LIST + 'settings '
 const PAGES = [
   {name: 'now', title: 'Now', module: './now.js', ahead: AHEAD},
-  {name: 'stock', title: 'Stock', module: './stock.js', needs: LIST + 'settings'},
-  {name: 'sku', of: 'stock', title: 'Stock', module: './sku.js', needs: LIST + 'movements moving plots settings uplot'},
+  {name: 'stock', title: 'Stock', module: './stock.js', needs: STOCK},
+  {name: 'sku', of: 'stock', title: 'Stock', module: './sku.js', needs: STOCK + 'movements moving plots stock uplot'},
   {name: 'sheet', of: 'stock', title: 'Sheet', module: './sheet.js', needs: 'ask csv grid known moving'},
-  {name: 'locations', also: ['location'], title: 'Locations', module: './places.js', needs: LIST + 'settings stock'},
+  {name: 'locations', also: ['location'], title: 'Locations', module: './places.js', needs: STOCK + 'stock'},
   {name: 'orders', title: 'Orders', module: './orders.js', needs: ORDER},
   {name: 'order', of: 'orders', title: 'Orders', module: './order.js', needs: ORDER + 'orders'},
   {name: 'jobs', title: 'Jobs', module: './jobs.js', needs: ORDER + 'orders'},

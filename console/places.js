@@ -1,11 +1,11 @@
 /* places.js - locations: the list, and one with what lies there. */
-import {Table, button, code, facts, h, put, said, state, time, toPlace} from './dom.js'
+import {Table, button, capital, code, facts, h, number, put, said, state, time, toPlace} from './dom.js'
 import {call, mayChangeStock, path, query} from './api.js'
 import {ask, asking, field, unread} from './ask.js'
 import {LOCATION_MAX, forgetLocations, isCode, locations, maker} from './known.js'
 import {List} from './list.js'
 import {startSales, stopSales, threshold} from './settings.js'
-import {stockAt} from './stock.js'
+import {EXPECTED, PLACE, STOPPED, only, stockAt} from './stock.js'
 
 const KINDS = [
   ['stock', 'stock: in the house, for sale'],
@@ -85,11 +85,20 @@ async function write(of, place) {
 
 /* ---- the list */
 
+/* A location with its sums beside what is said of it. */
+const withSums = p => Object.assign(p, p.stock)
+const SUMS = [
+  {head: 'skus', number: true, cell: p => number(p.skus)},
+  only('available', 'stock', p => p.available),
+  only('incoming', 'incoming', p => p.available),
+  only('reserved', 'stock incoming', p => p.reserved),
+  STOPPED,
+  only('on hand', 'stock aside', p => p.on_hand),
+]
 const LISTED = [
-  {head: 'location', cell: p => toPlace(p.location)},
-  {head: 'kind', cell: p => state(p.kind)},
-  {head: 'for sale', cell: p => (p.for_sale === false ? state('not for sale') : p.kind === 'stock' ? 'yes' : '')},
-  {head: 'expected', cell: p => (p.expected_at ? time(p.expected_at) : '')},
+  ...PLACE,
+  ...SUMS,
+  EXPECTED,
   {head: 'freed units go to', cell: p => (p.waits_at ? toPlace(p.waits_at) : '')},
   {head: 'reason', wide: true, cell: p => (p.reason ? said(p.reason) : '')},
 ]
@@ -98,18 +107,13 @@ function showList(page) {
   const list = new List(page, {
     table: new Table('Locations', LISTED, p => p.location),
     what: 'location',
-    at: () => ['locations'],
+    at: () => ['locations', {sums: true}],
+    complete: items => items.forEach(withSums),
     empty: 'There is no location yet. The first goods make one.',
   })
   const of = {signal: page.signal, again: () => list.again()}
-  page.room.append(
-    h(
-      'div',
-      {class: 'bar'},
-      mayChangeStock() && button('New location', () => write(of, null), {class: 'primary push'}),
-    ),
-    list.element,
-  )
+  const make = mayChangeStock() && button('New location', () => write(of, null), {class: 'primary push'})
+  page.room.append(h('div', {class: 'bar'}, make), list.element)
 }
 
 /* ---- one location */
@@ -120,6 +124,7 @@ function show1(page) {
   page.title(code(location))
   let place = null
   const figures = h('section'),
+    sums = h('div'),
     wrong = h('div'),
     acts = h('div', {class: 'buttons', hidden: true}),
     below = h('section')
@@ -127,9 +132,9 @@ function show1(page) {
     whole = {signal: page.signal, again: () => page.again()} /* another kind has other figures */,
     ofList = {signal: page.signal, again: () => list.again()}
   const read = async () => {
-    const result = await page.get(path`locations/${location}`)
+    const result = await page.get(path`locations/${location}` + '?sums=true')
     put(wrong, unread(result))
-    if (result.ok) shown(result.data)
+    if (result.ok) shown(withSums(result.data))
     return result
   }
   let list = null
@@ -158,7 +163,7 @@ function show1(page) {
     put(
       figures,
       facts([
-        ['Kind', KINDS.find(([kind]) => kind === place.kind)[1]],
+        ['Kind', new Map(KINDS).get(place.kind)],
         [
           'For sale',
           place.for_sale === false
@@ -171,9 +176,17 @@ function show1(page) {
         ['Freed units go to the queue of', place.waits_at && toPlace(place.waits_at)],
       ]),
     )
+    put(
+      sums,
+      facts(
+        SUMS.map(c => [capital(c.head), c.cell(place)]),
+        'facts across',
+      ),
+      h('p', {class: 'muted'}, 'Counted ', time(place.counted_at), '.'),
+    )
     if (list) return
     list = stockAt(page, place, {threshold: (sku, stock) => threshold(ofList, sku, stock, location)})
-    below.append(h('h2', null, 'What lies there'), list.element)
+    below.append(h('h2', null, 'What lies there'), sums, list.element)
   }
   room.append(h('p', null, h('a', {href: '#/locations'}, 'All locations')), wrong, acts, figures, below)
   const poll = page.poll(read, 5)

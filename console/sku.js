@@ -1,11 +1,12 @@
 /* sku.js - one sku: its locations, holders and waiting orders; movements.js has its movements. */
-import {Table, button, code, commas, facts, h, number, put, said, state, time, toOrder, toPlace, units} from './dom.js'
+import {Table, button, code, commas, facts, h, number, put, said, section, state, time, toOrder, units} from './dom.js'
 import {mayChangeStock, path} from './api.js'
 import {announce, asking, unread} from './ask.js'
 import {List} from './list.js'
 import {adjust, arrive, count, receive, transfer} from './moving.js'
 import {details, limit, start, stop, threshold} from './settings.js'
 import {movementsOf} from './movements.js'
+import {EXPECTED, PLACE, STOPPED, only} from './stock.js'
 
 const ORDER = {head: 'order', cell: o => toOrder(o.order_id)}
 const lowAt = t => [number(t.low), t.location ? [' at ', code(t.location)] : ' all together']
@@ -25,19 +26,16 @@ const WAITS = [
   {head: 'where', cell: o => code(o.location)},
   {head: 'since', cell: o => time(o.waits_since)},
 ]
-/* A column of places of some kinds; it is empty at the others. */
-const only = (head, kind, of) => ({head, number: true, cell: p => (p.kind === kind ? number(of(p)) : '')})
 const PLACES = [
-  {head: 'location', cell: p => toPlace(p.location)},
-  {head: 'kind', cell: p => [state(p.kind), p.for_sale === false && [', ', state('not for sale')]]},
+  ...PLACE,
   only('available', 'stock', p => p.available),
   only('reserved', 'stock', p => p.reserved),
-  {head: 'not for sale', number: true, cell: p => (p.stopped ? number(p.stopped) : '')},
+  STOPPED,
   only('aside', 'aside', p => p.on_hand),
-  {head: 'on hand', number: true, cell: p => (p.kind === 'incoming' ? '' : number(p.on_hand))},
+  only('on hand', 'stock aside', p => p.on_hand),
   only('incoming', 'incoming', p => p.available),
   only('incoming, reserved', 'incoming', p => p.reserved),
-  {head: 'expected', cell: p => (p.expected_at ? time(p.expected_at) : '')},
+  EXPECTED,
 ]
 
 export function show(page) {
@@ -55,7 +53,7 @@ export function show(page) {
     'div',
     null,
     h('section', null, h('p', {class: 'muted'}, 'Figures are of all places.'), figures, table.element),
-    h('section', null, h('h2', null, 'Settings'), settings, sets),
+    section('Settings', settings, sets),
     h('section', null, moved.element),
   )
   let stock = null
@@ -152,8 +150,8 @@ export function show(page) {
   const orders = h(
     'div',
     null,
-    h('section', null, h('h2', null, 'Orders that hold units'), holds.element),
-    h('section', null, h('h2', null, 'Orders that wait for units'), waits.element),
+    section('Orders that hold units', holds.element),
+    section('Orders that wait for units', waits.element),
   )
   room.append(orders)
 }

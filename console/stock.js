@@ -1,5 +1,5 @@
 /* stock.js - the list of skus. Its figures are of all places, or of the one place that is chosen. */
-import {Table, button, code, commas, h, number, put, said, state, toPlace, toSku} from './dom.js'
+import {Table, button, code, commas, h, number, put, said, state, time, toPlace, toSku} from './dom.js'
 import {call, mayChangeStock, query} from './api.js'
 import {field} from './ask.js'
 import {List} from './list.js'
@@ -27,9 +27,9 @@ const SKU = [
 ]
 const figure = (head, of) => ({head, number: true, cell: s => number(of(there(s)) ?? 0)})
 const rare = (head, of) => ({head, number: true, cell: s => (of(there(s)) ? number(of(there(s))) : '')})
+export const STOPPED = rare('not for sale', s => s.stopped)
 const AVAILABLE = figure('available', s => s.available),
   RESERVED = figure('reserved', s => s.reserved),
-  STOPPED = rare('not for sale', s => s.stopped),
   ON_HAND = figure('on hand', s => s.on_hand),
   MARKS = {head: '', wide: true, cell: marks}
 const OF_ALL = [
@@ -49,6 +49,13 @@ const OF_PLACE = {
   aside: [...SKU, figure('aside', s => s.on_hand)],
   incoming: [...SKU, figure('free', s => s.available), rare('not for sale', s => s.stopped), RESERVED],
 }
+/* Of a table of places: a column of places of these kinds, which is empty at the others; and what each place has. */
+export const only = (head, at, of) => ({head, number: true, cell: p => (at.includes(p.kind) ? number(of(p)) : '')})
+export const PLACE = [
+  {head: 'location', cell: p => toPlace(p.location)},
+  {head: 'kind', cell: p => [state(p.kind), p.for_sale === false && [', ', state('not for sale')]]},
+]
+export const EXPECTED = {head: 'expected', cell: p => (p.expected_at ? time(p.expected_at) : '')}
 const WHAT = {
   stock: 'there',
   aside: 'there, where nothing is for sale',
@@ -59,17 +66,16 @@ const WHAT = {
 export function stockAt(page, {location, kind}, does) {
   const low = s => s.thresholds?.find(t => t.location === location)?.low
   const isLow = s => !isStopped(s) && there(s).available > 0 && there(s).available <= low(s)
-  const columns = [
-    ...OF_PLACE[kind].filter(c => c !== MARKS),
-    kind === 'stock' && {...MARKS, cell: s => [marks(s), isLow(s) && state('low')]},
-    kind === 'stock' && {head: 'low at', number: true, cell: s => (low(s) == null ? '' : number(low(s)))},
-    kind === 'stock' &&
-      mayChangeStock() && {
-        head: '',
-        act: true,
-        cell: s => button('Threshold', () => does.threshold(s.sku, s), {'aria-label': `Threshold of ${s.sku}`}),
-      },
+  const thresholds = [
+    {...MARKS, cell: s => [marks(s), isLow(s) && state('low')]},
+    {head: 'low at', number: true, cell: s => (low(s) == null ? '' : number(low(s)))},
+    mayChangeStock() && {
+      head: '',
+      act: true,
+      cell: s => button('Threshold', () => does.threshold(s.sku, s), {'aria-label': `Threshold of ${s.sku}`}),
+    },
   ].filter(Boolean)
+  const columns = [...OF_PLACE[kind].filter(c => c !== MARKS), ...(kind === 'stock' ? thresholds : [])]
   return new List(page, {
     table: new Table(`Stock at ${location}, by sku`, columns, s => s.sku),
     what: 'sku',

@@ -46,6 +46,14 @@ class Books:
         stock = [sums['stock', what] for what in ('free', 'reserved', 'stopped')]
         return (*stock, aside, sum(stock) + aside, sums['incoming', 'free'], sums['incoming', 'reserved'])
 
+    def of_place(self, place):
+        """The sums of one place, by the heads of the list of locations."""
+        there = [figures for (_, at), figures in self.at.items() if at == place]
+        free, reserved, stopped = (sum(f[i] for f in there) for i in (1, 2, 3))
+        of_kind = {'stock': {'available': free, 'reserved': reserved, 'on hand': free + reserved + stopped}, 'aside': {'on hand': free + reserved},
+                   'incoming': {'incoming': free, 'reserved': reserved}}[there[0][0]] if there else {}
+        return {'available': 0, 'incoming': 0, 'reserved': 0, 'on hand': 0, 'not for sale': stopped, 'skus': sum(any(f[1:]) for f in there), **of_kind}
+
     def there(self, sku, place):
         """The figures by their heads, as a place of its kind has them."""
         kind, free, reserved, stopped = self.at[sku, place]
@@ -142,6 +150,26 @@ def every_figure_of_a_sku(page, service):
         rows = page.until(TABLE, f'Movements of {sku}')
         assert {row['movement']: sum(int(u.replace(',', '')) for u in row['units'].split()) for row in rows} == {
             id_: int(units) for id_, units in moved}, rows
+
+
+@check()
+def every_figure_of_the_locations(page, service):
+    books = Books(service)
+    places = [place for place, in service.sql('SELECT code FROM location')]
+    page.open(service, 'locations')
+    page.says('books-berlin')
+    rows = page.until(TABLE, 'Locations')
+    assert sorted(row['location'] for row in rows) == sorted(places), rows
+    for row in rows:
+        expected = books.of_place(row['location'])
+        assert {head: figures(row, head)[0] for head in expected} == expected, row
+    assert {row['kind'] for row in rows if row['location'] == 'books-cellar'} == {'stock, not for sale'}, rows
+    for place in places:
+        page.open(service, f'location/{place}')
+        page.until(f"'Skus' in ({FACTS})")
+        facts = page.js('return ' + FACTS)
+        expected = {head.capitalize(): units for head, units in books.of_place(place).items()}
+        assert {head: figures(facts, head)[0] for head in expected} == expected, (place, facts)
 
 
 @check()

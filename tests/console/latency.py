@@ -134,7 +134,7 @@ def each_page_names_the_modules_that_it_needs(page, service):
     assert named == first - {'main'} | {'now'}, (named, first)
     assert len(named) + 2 <= 6, 'a browser has six connections: main.js and console.css take two'
     text = (folder / 'main.js').read_text()
-    words = dict(re.findall(r"(LIST|ORDER) = (.*?),?$", text, re.M))
+    words = dict(re.findall(r"(LIST|ORDER|STOCK) = (.*?),?$", text, re.M))
 
     def said(terms):
         parts = terms.split(' + ') if terms else []
