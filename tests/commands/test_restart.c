@@ -271,8 +271,8 @@ static int64_t ends_after_ms(const char *options, bool connected)
 	return ms;
 }
 
-/* The best of several tries, by the machine of that moment: ticks alone are at least 200 ms on a quiet one. A client that
- * is there has some time to hear that the service ends. */
+/* The best of several tries, by the machine of that moment: ticks alone are at least 200 ms on a quiet one. A client
+ * that is there has some time to hear that the service ends. */
 Test(restart, an_idle_service_ends_at_once)
 {
 	static const char *const options[] = {"", "--jobs", "--jobs=expire,reap,deliver,settle"};
