@@ -109,7 +109,7 @@ check-flows check-inside: export ASAN_OPTIONS = log_path=build/asan/report:quara
 check-flows:
 	@build/asan/flows --jobs $(TEST_JOBS) --filter '!(documents|browser|$(INSIDE))/*'
 check-inside:
-	@build/asan/test --jobs 2 --filter '@($(INSIDE))/*'
+	@build/asan/test --jobs 3 --filter '@($(INSIDE))/*'
 
 check-beside:
 	tests/tidy.sh
