@@ -62,7 +62,7 @@ export async function call(method, at, body, {signal, text, ahead, timeout_s = 4
       signal: signal ? AbortSignal.any([signal, late]) : late,
     })
     clockIs(answer.headers.get('Date'))
-    if (answer.status === 401 && !ahead) session.listeners.forEach(f => f())
+    if (answer.status === 401 && !ahead && key === session.key()) session.listeners.forEach(f => f())
     const read = answer.status === 204 ? '' : await answer.text()
     if (text && answer.ok) return {ok: true, status: answer.status, data: read}
     const data = read ? JSON.parse(read) : {}

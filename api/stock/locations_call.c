@@ -144,12 +144,15 @@ static void *read_new(struct request *r)
 
 static const struct job_noun read_noun = {read_new, NULL};
 
-/* Adds the sums to locations that were read. */
+/* Adds the sums to locations that were read, if they are asked for. */
 static enum db_result sums_add(struct db *db, struct location_call *call, struct location_row *list, size_t count)
 {
-	enum db_result result = call->job.counts ? location_sums_read(db, &call->counted_at) : DB_OK;
+	enum db_result result;
 
-	for (size_t i = 0; i < count && call->job.counts && result == DB_OK; i++)
+	if (!call->job.counts)
+		return DB_OK;
+	result = location_sums_read(db, &call->counted_at);
+	for (size_t i = 0; i < count && result == DB_OK; i++)
 		list[i].stock = location_sum(list[i].is.location_id);
 	return result;
 }

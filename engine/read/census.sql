@@ -28,8 +28,9 @@ SELECT {buried}, 0, COUNT(*), 0, 0 FROM reservation FORCE INDEX (claim) WHERE st
 -- name: location_sums
 -- Of each location with units: its number, the number of skus of which it has units, its units, and those of the
 -- available ones of which the sale of the sku is stopped; in the order of the numbers. There is no index by location,
--- because every order would pay for it: this walks all slots, as stock_stats does and in the same time. Stopped skus
--- are few: to join every sku to its sums took three times as long.
+-- because every order would pay for it: this walks all slots, as stock_stats does. With two slots for each of a million
+-- pairs of sku and location it took 2.6 to 3.4 s, and stock_stats 1.6 to 2.7, on two busy cores. Stopped skus are few:
+-- to join every sku to its sums took three times as long.
 SELECT location_id, SUM(skus), SUM(available), SUM(reserved), SUM(stopped)
   FROM (SELECT t.location_id, COUNT(*) AS skus, SUM(t.available) AS available, SUM(t.reserved) AS reserved,
                0 AS stopped

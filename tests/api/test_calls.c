@@ -3,6 +3,7 @@
 #include "engine/read/census.h"
 #include "tests/lang/flow.h"
 #include "tests/lang/steps.h"
+#include "tests/lang/trap.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -38,12 +39,15 @@ Test(calls, stats)
 /* A count answers all that ask within a second, /metrics among them. */
 Test(calls, stats_are_counted_once)
 {
-	flow("raw GET /v1/stats            -> 200 skus=0",
-	     "receipt  A +10               -> 201",
-	     "raw GET /v1/stats            -> 200 skus=0",
-	     "wait raw GET /v1/stats       -> 200 skus=1 available=10",
-	     "reserve  R1 A=4              -> 201",
-	     "raw GET /metrics             -> 200 'holdfast_reservations{state=held,scope=database}=0'");
+	flow_begin();
+	flow_steps("receipt  A@annex +10         -> 201",
+	           "wait raw GET /v1/stats       -> 200 skus=1 available=10");
+	trap_counted_once("/v1/stats", "receipt A@annex +1 -> 201");
+	flow_steps("receipt  B +10               -> 201",
+	           "wait raw GET /v1/stats       -> 200 skus=2",
+	           "reserve  R1 B=4              -> 201",
+	           "raw GET /metrics             -> 200 'holdfast_reservations{state=held,scope=database}=0'");
+	flow_end();
 }
 
 Test(calls, stats_without_a_database)

@@ -746,6 +746,22 @@ def a_role_sees_what_it_may(page, service):
     page.js('sessionStorage.clear()')
 
 
+@check(keys=True)
+def a_late_refusal_forgets_no_key(page, service):
+    """A call that was made before the key was entered is refused after it."""
+    page.open(service, 'stock')
+    page.says('This service asks for a key')
+    kept = page.driver.execute_async_script('''const [key, done] = arguments
+        import('/console/api.js').then(async ({call, session}) => {
+            const before = call('GET', 'stats')
+            session.keep(key)
+            const {status} = await before
+            done([status, session.key()])
+        })''', service.keys['admin'])
+    assert kept == [401, service.keys['admin']], kept
+    page.js('sessionStorage.clear()')
+
+
 HOSTILE = ['<script>alert(1)</script>', '<img src=x onerror=alert(1)>', '"\'&quot;--', '{{7*7}}${7*7}']
 HOSTILE_TEXT = HOSTILE + ['倉庫 カップ 컵', '\u202eright to left\u2067', '</td></table><h1>', 'javascript:alert(1)']
 

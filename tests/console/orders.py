@@ -241,7 +241,6 @@ def movements_by_key(page, service):
         service.key = service.keys['admin']
     assert shipped[0] == 200, shipped
     page.open(service, 'sku/FLOW')
-    page.says('This service asks for a key')    # what is refused later forgets the key
     page.js('sessionStorage.setItem("holdfast-key", arguments[0])', service.keys['admin'])
     page.reload()
     page.until(f'{ROWS} === 2')

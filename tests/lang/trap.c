@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 enum { FILE_MS = 3 * PATIENCE_MS, PAUSE_US = 10000, QUEUE_US = 300000, GATE_US = 500000 };
+enum { COUNT_US = 1000000, COUNT_TRIES = 20 };
 
 static struct db *holder; /* connection with the locks; NULL: there are none */
 
@@ -225,4 +226,39 @@ int64_t trap_metric(int program, const char *name)
 	answer_fini(&answer);
 	text_fini(&line);
 	return value;
+}
+
+/* ---- counts */
+
+static int64_t counted_at(const struct answer *a)
+{
+	int64_t     us = 0;
+	const char *at = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(a->json, "counted_at"));
+
+	cr_assert(a->status == 200 && at && time_read(at, &us), "status %d, counted_at %s", a->status,
+	          at ? at : "absent");
+	return us;
+}
+
+void trap_counted_once(const char *path, const char *step)
+{
+	struct client client;
+	struct answer first = {0}, second = {0};
+	bool          shared = false;
+
+	client_open(&client, flow_port(0));
+	for (int i = 0; i < COUNT_TRIES && !shared; i++) {
+		client_ask(&client, "GET", path, "", &first);
+		flow_step("%s", step);
+		client_ask(&client, "GET", path, "", &second);
+		shared = counted_at(&first) == counted_at(&second);
+		if (shared)
+			cr_expect(cJSON_Compare(first.json, second.json, true), "%s: one count, two answers", path);
+		else
+			cr_assert_geq(counted_at(&second) - counted_at(&first), COUNT_US, "%s: counted again", path);
+	}
+	cr_expect(shared, "%s: no count was shared", path);
+	answer_fini(&first);
+	answer_fini(&second);
+	client_close(&client);
 }

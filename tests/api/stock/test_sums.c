@@ -1,6 +1,7 @@
 /* test_sums.c - what lies at each location, summed over all skus. */
 #include "tests/lang/flow.h"
 #include "tests/lang/steps.h"
+#include "tests/lang/trap.h"
 
 #define SUMS "wait locations sums=true -> 200 "
 /* Of each location skus, available units, reserved ones. */
@@ -91,12 +92,16 @@ Test(sums, of_one_location)
 /* One count answers all that ask within a second. A location that was made since has nothing yet. */
 Test(sums, are_counted_once)
 {
-	flow("receipt  A +1                      -> 201",
-	     "raw GET /v1/locations?sums=true    -> 200 @main stock.available=1",
-	     "receipt  A +1 A@new +7             -> 201",
-	     "raw GET /v1/locations?sums=true    -> 200 items=main,new @main stock.available=1 @new stock.available=0",
-	     "wait raw GET /v1/locations/new?sums=true -> 200 stock.available=7",
-	     "raw GET /v1/locations?sums=true    -> 200 @main stock.available=2 @new stock.available=7");
+	flow_begin();
+	flow_step("receipt  A +1                   -> 201");
+	trap_counted_once("/v1/locations?sums=true", "receipt A +1 -> 201");
+	trap_counted_once("/v1/locations/main?sums=true", "receipt A +1 -> 201");
+	flow_steps("receipt  A@new +7               -> 201",
+	           "wait raw GET /v1/locations/new?sums=true -> 200 stock.available=7",
+	           "raw PUT /v1/locations/later {}  -> 201",
+	           "raw GET /v1/locations?sums=true -> 200 items=later,main,new @later stock.available=0 stock.skus=0"
+	           " @new stock.available=7");
+	flow_end();
 }
 
 Test(sums, for_each_role_that_reads)
