@@ -31,7 +31,7 @@ HARD := $(foreach f,$(HARD),$(shell $(CC) -Werror $(f) -c -x c -o /dev/null /dev
 override CFLAGS  += $(HARD)
 override LDFLAGS += -pie -Wl,-z,relro,-z,now
 endif
-LDLIBS   = -levent_core -levent_openssl -lmariadb -lcsv -lcurl -lssl -lcrypto -lpthread
+LDLIBS   = -levent_core -levent_openssl -lmariadb -lcsv -lssl -lcrypto -lpthread
 
 GEN      = $(addprefix $(B)/gen/,statements.h schema.h openapi.h console_files.h)
 PARTS    = $(sort $(wildcard engine/*.c engine/*/*.c api/*.c api/*/*.c jobs/*.c jobs/*/*.c commands/*.c commands/*/*.c schema/*.c))

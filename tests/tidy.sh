@@ -36,7 +36,7 @@ but() { grep -vxE "$1" <<< "$ours"; }
 only() { grep -E "^($1)/" <<< "$ours"; }
 forbid '#include [<"](mysql|errmsg)' "$(but 'engine/db/(db\.c|prepared\.[ch]|row\.c)')" 'mysql.h stands in db.c, row.c and prepared.h only'
 forbid '#include <(event2/(http|buffer|bufferevent)|sys/socket|netinet)' "$(but 'api/http/(stream|tls|listen|connection)\.[ch]|api/notify\.c|jobs/webhooks/(address|sender)\.c|engine/db/source\.c')" 'sockets stand in api/http, notify.c, address.c, sender.c and source.c only'
-forbid '#include <curl' "$(but 'jobs/webhooks/sender\.c|commands/demo/caller\.c')" 'libcurl stands in sender.c and caller.c only'
+forbid '#include ([<]curl|"engine/base/late_curl)' "$(but 'engine/base/late_curl\.[ch]|jobs/webhooks/sender\.c|commands/demo/caller\.c')" 'libcurl stands in late_curl.c, sender.c and caller.c only'
 forbid '#include <cjson' "$ours" 'cJSON is a second opinion of the tests: the program reads JSON by engine/base/scan.c'
 forbid '#include <openssl/ssl' "$(but 'api/http/tls\.c')" 'TLS of connections stands in tls.c only'
 forbid '#include "engine/(lane/(lane|intake|balance|decide|blocked)|write/(state|fence|batch)|read/(reader|list)|server/mariadbd)\.h"' "$(only 'api|jobs|commands')" 'lanes, readers and the private server are the engine'"'"'s own'

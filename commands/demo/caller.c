@@ -1,8 +1,8 @@
 /* caller.c - see caller.h. */
 #include "commands/demo/caller.h"
+#include "engine/base/late_curl.h"
 #include "engine/base/memory.h"
 
-#include <curl/curl.h>
 #include <stdlib.h>
 
 enum { CONNECT_MS = 5000, CALL_MS = 30000 };

@@ -3,13 +3,13 @@
  * libcurl, and QUICK_EXIT leaves a resolver that hangs behind, instead of waiting for it. */
 #include "jobs/webhooks/sender.h"
 #include "engine/base/clock.h"
+#include "engine/base/late_curl.h"
 #include "engine/base/utf8.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/base/text.h"
 #include "jobs/webhooks/address.h"
 
-#include <curl/curl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <strings.h>
