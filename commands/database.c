@@ -41,6 +41,7 @@ static int source_open(struct database *database, enum embedded_use use)
 		database->source = source_named(url);
 		return database->source ? EXIT_DONE : EXIT_CONFIG;
 	}
+	embedded_pool(option_count(OPTION_buffer_pool, 0));
 	status = embedded_open(&database->embedded, option_text(OPTION_data), use, why, sizeof(why));
 	if (status != EXIT_DONE)
 		return say_status(status, "%s", why);

@@ -55,6 +55,7 @@ int restore_run(void)
 		return say_status(EXIT_CONFIG, "%s has schema %lld, this program %d: restore it with a newer holdfast",
 		                  copy.path, (long long)copy.schema, schema_latest());
 	assert(copy.schema > 0);
+	embedded_pool(option_count(OPTION_buffer_pool, 0));
 	snprintf(from, sizeof(from), "%s/db", copy.path);
 	strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H%M%SZ", gmtime_r(&now, &utc));
 	status = replace_run(&(struct replace){.dir = option_text(OPTION_data),

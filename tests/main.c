@@ -17,12 +17,12 @@
 #include "tests/kit/patience.h"
 #include "tests/kit/program.h"
 #include "tests/kit/scratch.h"
+#include "tests/kit/server.h"
 #include "tests/kit/shelf.h"
 #include "tests/report.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,12 +62,6 @@ static void pass_on(int sig)
 	interrupted = 1;
 	if (sig == SIGTERM && child > 0)
 		kill((pid_t)child, SIGTERM);
-}
-
-static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
-{
-	(void)st, (void)flag, (void)ftw;
-	return remove(path);
 }
 
 /* Runs the tests in a child, whose report comes through a pipe; gives its exit status. */
@@ -172,7 +166,7 @@ static void server_tune(struct embedded *server)
 /* Starts the server, runs the tests against it in a child, stops it. Returns the exit status. */
 static int supervise(char **argv)
 {
-	char             dir[200], path[240], why[300];
+	char             dir[200], path[240], pool[16], why[300];
 	struct embedded *server;
 	int              status;
 
@@ -201,9 +195,11 @@ static int supervise(char **argv)
 	setenv(SCRATCH_DIR, dir, 1);
 	setenv(SCRATCH_SOCKET, embedded_target(server)->socket, 1);
 	setenv(SCRATCH_USER, embedded_target(server)->user, 1);
+	snprintf(pool, sizeof(pool), "%d", SERVER_POOL_MIB);
+	setenv("HOLDFAST_BUFFER_POOL", pool, 1);
 	status = run_tests(argv);
 	embedded_close(server);
-	if (nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0)
+	if (!scratch_remove(dir))
 		say("%s is left", dir);
 	return status;
 }

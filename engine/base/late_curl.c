@@ -32,6 +32,7 @@ static void *function(const char *name)
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 	pthread_once(&once, libcurl_load);
+	assert(libcurl);
 	return found(dlsym(libcurl, name));
 }
 

@@ -343,6 +343,11 @@ int embedded_open(struct embedded **out, const char *dir, enum embedded_use use,
 	return none || unfit ? EXIT_CONFIG : status;
 }
 
+void embedded_pool(int64_t mib)
+{
+	mariadbd_pool(mib);
+}
+
 bool embedded_is_served(const char *dir, char *why, size_t why_size)
 {
 	char path[4096];

@@ -27,6 +27,8 @@ enum embedded_use {
  * EXIT_DONE; EXIT_CONFIG: no database is to be found, or DIR cannot be trusted (mariadbd_init); EXIT_UNAVAILABLE: every
  * other failure. `why` holds one clear line of the failure. */
 int embedded_open(struct embedded **out, const char *dir, enum embedded_use use, char *why, size_t why_size) MUST_CHECK;
+/* Servers that this process starts from now on have a buffer pool of so many MiB (mariadbd_pool). */
+void embedded_pool(int64_t mib);
 /* True: a `serve` runs on DIR, and `why` says so. The call changes nothing. */
 bool                    embedded_is_served(const char *dir, char *why, size_t why_size) MUST_CHECK;
 const struct db_target *embedded_target(const struct embedded *e);

@@ -39,6 +39,9 @@ bool mariadbd_is_made(const struct mariadbd *m) MUST_CHECK; /* the data director
 bool mariadbd_make(struct mariadbd *m, char *why, size_t why_size) MUST_CHECK;
 /* Finds the server that runs already, whether it answers, or is about to end, and whichever process started it. */
 bool mariadbd_find(struct mariadbd *m) MUST_CHECK;
+/* The buffer pool of all servers that are started from now on, in MiB; 0, the default: a quarter of the memory that the
+ * process may use, 256 to 4096. Any thread. */
+void mariadbd_pool(int64_t mib);
 /* Starts a server where none runs. That it runs does not mean that it answers yet. */
 bool mariadbd_start(struct mariadbd *m, char *why, size_t why_size) MUST_CHECK;
 /* True once the server has ended or none is known; false when `wake` (-1: none) is readable or wait_ms (-1: no limit)

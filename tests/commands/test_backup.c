@@ -6,6 +6,7 @@
 #include "tests/kit/drill.h"
 #include "tests/kit/program.h"
 #include "tests/kit/scratch.h"
+#include "tests/kit/server.h"
 
 #include <criterion/criterion.h>
 #include <glob.h>
@@ -70,7 +71,7 @@ static int units_in(const char *folder)
 
 static void begin(void)
 {
-	char  file[340], options[340];
+	char  file[340], data[340], options[400];
 	FILE *out;
 
 	if (system("command -v mariadb-backup >/dev/null") != 0)
@@ -80,7 +81,9 @@ static void begin(void)
 	snprintf(file, sizeof(file), "%s/one.csv", own.home);
 	out = fopen(file, "w");
 	cr_assert(out && fputs("sku,qty\nU,1\n", out) > 0 && fclose(out) == 0);
-	snprintf(options, sizeof(options), "--data %s/var --jobs=none", own.home);
+	snprintf(data, sizeof(data), "%s/var", own.home);
+	server_data(data);
+	snprintf(options, sizeof(options), "--data %s --jobs=none", data);
 	program_start(&own.service, own.log, NULL, options);
 	unit_receive();
 	cr_assert_eq(own.acknowledged, 1, "%s", own.said.data);

@@ -6,13 +6,13 @@
 #include "tests/lang/flow.h"
 #include "tests/lang/trap.h"
 #include "tests/kit/program.h"
+#include "tests/kit/scratch.h"
 #include "tests/kit/patience.h"
 
 #include <arpa/inet.h>
 #include <cjson/cJSON.h>
 #include <dirent.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <glob.h>
 #include <limits.h>
 #include <stdio.h>
@@ -190,12 +190,6 @@ Test(options, access_denied)
 
 static char data[300];
 
-static int path_remove(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-	(void)st, (void)type, (void)at;
-	return remove(path);
-}
-
 static int entries(const char *path)
 {
 	DIR *dir = opendir(path);
@@ -284,7 +278,7 @@ Test(options, data_that_is_not_there)
 	snprintf(path, sizeof(path), "%s/users.lock", data); /* as of one that was killed while it made the database */
 	cr_assert(creat(path, 0600) >= 0);
 	nothing_found(data);
-	nftw(data, path_remove, 16, FTW_DEPTH | FTW_PHYS);
+	scratch_remove(data);
 	flow_end();
 }
 
@@ -307,7 +301,7 @@ Test(options, data_that_is_being_made)
 	snprintf(line, sizeof(line), "stats --data %s", data);
 	cr_expect(program_run(log, NULL, line) == 0, "it did not wait");
 	cr_expect(program_wait(pid, 3 * PATIENCE_MS, &status) && status == 0);
-	nftw(data, path_remove, 16, FTW_DEPTH | FTW_PHYS);
+	scratch_remove(data);
 }
 
 /* A result on a terminal comes without the news that a server was started for it and stopped again. */
@@ -333,7 +327,7 @@ Test(options, results_without_events)
 	}
 	said("stats --log-level debug", &t);
 	cr_expect(strstr(t.data, "event=server_started") && strstr(t.data, "event=server_stopped"), "%s", t.data);
-	nftw(data, path_remove, 16, FTW_DEPTH | FTW_PHYS);
+	scratch_remove(data);
 	text_fini(&t);
 	flow_end();
 }

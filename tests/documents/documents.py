@@ -269,7 +269,8 @@ class Desktop:
         self.environment = {name: value for name, value in os.environ.items()
                             if not name.startswith(('BXF', 'HOLDFAST_', 'TEST_', 'MAKE', 'MFLAGS'))}
         self.environment |= {'HOME': str(folder), 'PATH': f'{folder}/.local/bin:{os.environ["PATH"]}',
-                             'HOLDFAST_LISTEN': self.here('127.0.0.1:8080'), 'LC_ALL': 'C.UTF-8'}
+                             'HOLDFAST_LISTEN': self.here('127.0.0.1:8080'), 'HOLDFAST_BUFFER_POOL': '128',
+                             'LC_ALL': 'C.UTF-8'}
         if 'ASAN_OPTIONS' in self.environment:
             self.environment['ASAN_OPTIONS'] = re.sub('log_path=(?!/)', f'log_path={PROJECT}/',
                                                       self.environment['ASAN_OPTIONS'])

@@ -4,6 +4,7 @@
 #include "engine/base/hash.h"
 #include "tests/lang/expect.h"
 #include "tests/kit/program.h"
+#include "tests/kit/server.h"
 #include "tests/kit/patience.h"
 #include "tests/lang/steps.h"
 #include "tests/lang/trap.h"
@@ -371,6 +372,7 @@ static void database_open(void)
 	snprintf(database.dir, sizeof(database.dir), "%s/drill-%d", scratch_dir(), (int)getpid());
 	snprintf(database.log, sizeof(database.log), "%s.log", database.dir);
 	snprintf(options, sizeof(options), "--data %s --lanes 2", database.dir);
+	server_data(database.dir);
 	program_start(&database.serve, database.log, NULL, options);
 	client_open(&database.client, database.serve.port);
 }
@@ -390,6 +392,7 @@ Test(worker_process, the_database_is_killed_in_between, .timeout = LONG_S)
 	int n = orders_of_a_drill(), kills = (rounds() + 9) / 10, status;
 
 	database_open();
+	cr_expect_eq(private_number("SELECT @@innodb_buffer_pool_size >> 20"), SERVER_POOL_MIB, "HOLDFAST_BUFFER_POOL");
 	private_orders(n);
 	private_number_is("SELECT COUNT(*) FROM reservation WHERE state = 2", n, 0);
 	for (int i = 0; i < 6; i++) {

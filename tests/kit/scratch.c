@@ -6,6 +6,7 @@
 #include "commands/audit_events.h"
 
 #include <criterion/criterion.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +66,17 @@ void scratch_folder(char *to, size_t size)
 	int n = snprintf(to, size, "%s/XXXXXX", scratch_dir());
 
 	cr_assert(n > 0 && (size_t)n < size && mkdtemp(to) && chmod(to, 0755) == 0, "a folder of the test's own");
+}
+
+static int one_remove(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st, (void)type, (void)at;
+	return remove(path);
+}
+
+bool scratch_remove(const char *path)
+{
+	return nftw(path, one_remove, 16, FTW_DEPTH | FTW_PHYS) == 0;
 }
 
 static struct db *connection_new(const struct db_target *target, const char *database)

@@ -44,6 +44,8 @@ const char *scratch_dir(void);
  * most SCRATCH_FOLDER_BYTES, the zero included, so that a socket's path has room in it: main.c sees to that. */
 enum { SCRATCH_FOLDER_BYTES = 64 };
 void scratch_folder(char *to, size_t size);
+/* Removes a folder, or a file, before the run ends: a private database takes 100 MB. True: nothing is left. */
+bool scratch_remove(const char *path);
 /* One more connection to the database, not through the link. The caller frees it. */
 struct db *scratch_connection(const struct scratch *s);
 /* From now on programs use an account with a password and exactly the rights that the README asks for. */

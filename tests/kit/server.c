@@ -11,7 +11,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -40,6 +39,7 @@ static void first_make(const char *made)
 	if (access(made, F_OK) != 0) {
 		scratch_folder(dir, sizeof(dir));
 		snprintf(data, sizeof(data), "%s/var", dir);
+		embedded_pool(SERVER_POOL_MIB);
 		cr_assert(embedded_open(&embedded, data, EMBEDDED_MAKE, why, sizeof(why)) == EXIT_DONE, "%s", why);
 		embedded_close(embedded);
 		/* what nothing was written to of the redo log, 500 MB, becomes a hole, here and in all copies; a hole
@@ -96,9 +96,11 @@ static void server_run(const struct server *s, const char *const *options)
 	                               "--log-error=../mariadbd.log",
 	                               "--innodb-log-file-size=512M",
 	                               "--innodb-use-native-aio=OFF",
+	                               "--key-buffer-size=64K",
+	                               "--aria-pagecache-buffer-size=32M",
 	                               "--skip-networking",
 	                               "--tmpdir=../tmp"};
-	size_t      n = 10;
+	size_t      n = 12;
 
 	snprintf(data, sizeof(data), "--datadir=%s/var/db", s->dir);
 	snprintf(socket, sizeof(socket), "--socket=%s", s->socket);
@@ -282,17 +284,11 @@ void server_stop(struct server *s)
 	s->pid = 0;
 }
 
-static int path_remove(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-	(void)st, (void)type, (void)at;
-	return remove(path);
-}
-
 void server_remove(struct server *s)
 {
 	server_stop(s);
 	if (*s->dir)
-		nftw(s->dir, path_remove, 16, FTW_DEPTH | FTW_PHYS);
+		scratch_remove(s->dir);
 }
 
 void server_use(const struct server *s)

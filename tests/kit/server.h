@@ -16,6 +16,9 @@ struct server {
 	char  disk[120];                 /* server_disk; empty: there is none */
 };
 
+/* The buffer pool of private servers that tests start: to make ready for a large one takes time and memory. */
+enum { SERVER_POOL_MIB = 128 };
+
 /* Makes a new folder `to`, as embedded_open does. The first call of a run makes the data; the others copy it, which
  * takes a tenth of the CPU. */
 void server_data(const char *to);

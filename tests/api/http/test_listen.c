@@ -4,9 +4,10 @@
 #include "tests/lang/flow.h"
 #include "tests/kit/patience.h"
 #include "tests/kit/program.h"
+#include "tests/kit/scratch.h"
+#include "tests/kit/server.h"
 
 #include <arpa/inet.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -245,12 +246,6 @@ Test(listen, several_places_and_more_clients)
 
 /* ---- what is looked at first */
 
-static int path_remove(const char *path, const struct stat *st, int type, struct FTW *of)
-{
-	(void)st, (void)type, (void)of;
-	return remove(path);
-}
-
 /* On a folder that is not there, `serve` with these options is refused, and the folder still is not there. */
 static void refused_first(const char *options, const char *expectation)
 {
@@ -260,7 +255,7 @@ static void refused_first(const char *options, const char *expectation)
 	flow_step("alone serve --data %s %s -> %s", data, options, expectation);
 	if (access(data, F_OK) == 0) {
 		flow_fail("serve %s made a folder", options);
-		nftw(data, path_remove, 16, FTW_DEPTH | FTW_PHYS);
+		scratch_remove(data);
 	}
 }
 
@@ -318,6 +313,7 @@ Test(listen, a_second_serve_of_a_folder)
 
 	begin();
 	snprintf(data, sizeof(data), "%s/%s.var", scratch_dir(), flow_scratch()->name);
+	server_data(data);
 	snprintf(options, sizeof(options), "--data %s --lanes 1", data);
 	program_start(&first, log_file, NULL, options);
 	flow_step("alone serve --data %s --listen 127.0.0.1:0 -> 69 '~is in use by another serve (pid %d)'", data,
@@ -327,7 +323,7 @@ Test(listen, a_second_serve_of_a_folder)
 	flow_step("alone serve --data %s.other --listen 127.0.0.1:%d -> 69 '~Address already in use'", data,
 	          first.port);
 	cr_expect(program_stop(&first, &why), "%s", why.data);
-	nftw(data, path_remove, 16, FTW_DEPTH | FTW_PHYS);
+	scratch_remove(data);
 	text_fini(&why);
 	flow_end();
 }

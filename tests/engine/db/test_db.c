@@ -12,7 +12,6 @@
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
-#include <ftw.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -40,17 +39,12 @@ static void setup(void)
 
 	scratch_folder(dir, sizeof(dir));
 	server_data(strcat(dir, "/var"));
+	embedded_pool(SERVER_POOL_MIB);
 	cr_assert(embedded_open(&server, dir, EMBEDDED_SERVE, why, sizeof(why)) == EXIT_DONE, "%s", why);
 	one = connection();
 	two = connection();
 	cr_assert(db_text(one, "CREATE TABLE t (n INT PRIMARY KEY, s VARCHAR(20)) ENGINE=InnoDB", NULL, NULL) == DB_OK);
 	cr_assert(db_text(one, "INSERT INTO t VALUES (1, 'one'), (2, NULL), (3, 'a\\0b')", NULL, NULL) == DB_OK);
-}
-
-static int path_remove(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-	(void)st, (void)type, (void)at;
-	return remove(path);
 }
 
 static void teardown(void)
@@ -59,7 +53,7 @@ static void teardown(void)
 	db_free(two);
 	embedded_close(server);
 	*strrchr(dir, '/') = '\0';
-	nftw(dir, path_remove, 16, FTW_DEPTH | FTW_PHYS);
+	scratch_remove(dir);
 }
 
 TestSuite(db, .init = setup, .fini = teardown);

@@ -3,13 +3,13 @@
 #include "engine/db/db.h"
 #include "engine/server/embedded.h"
 #include "tests/kit/scratch.h"
+#include "tests/kit/server.h"
 #include "tests/kit/patience.h"
 #include "tests/kit/program.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <glob.h>
 #include <pthread.h>
 #include <pwd.h>
@@ -34,11 +34,6 @@ enum { GONE_MS = PATIENCE_MS / 10, HEALED_MS = PATIENCE_MS / 2 };
 
 /* ---- looking at the server from outside */
 
-static void pause_ms(int ms)
-{
-	usleep((useconds_t)ms * 1000);
-}
-
 static long server_pid(void)
 {
 	char  path[1100];
@@ -47,10 +42,9 @@ static long server_pid(void)
 
 	snprintf(path, sizeof(path), "%s/mariadbd.pid", dir);
 	file = fopen(path, "r");
-	if (file) {
-		cr_assert(fscanf(file, "%ld", &pid) == 1 || pid == 0);
+	cr_assert(!file || fscanf(file, "%ld", &pid) == 1 || pid == 0);
+	if (file)
 		fclose(file);
-	}
 	return pid;
 }
 
@@ -72,7 +66,7 @@ static bool alive(long pid)
 
 static bool gone_within(long pid, int ms)
 {
-	for (int64_t from_ms = clock_ms(); !patience_is_over(from_ms, ms); pause_ms(10))
+	for (int64_t from_ms = clock_ms(); !patience_is_over(from_ms, ms); usleep(10000))
 		if (!alive(pid))
 			return true;
 	return false;
@@ -127,7 +121,7 @@ static bool answers_within(struct embedded *e, int ms)
 	struct db *db = db_new_alone(embedded_target(e));
 	bool       ok = false;
 
-	for (int64_t from_ms = clock_ms(); !ok && !patience_is_over(from_ms, ms); pause_ms(10))
+	for (int64_t from_ms = clock_ms(); !ok && !patience_is_over(from_ms, ms); usleep(10000))
 		ok = db_connect(db);
 	db_free(db);
 	return ok;
@@ -135,7 +129,7 @@ static bool answers_within(struct embedded *e, int ms)
 
 static bool restarts_within(const struct embedded *e, int64_t restarts, int ms)
 {
-	for (int64_t from_ms = clock_ms(); !patience_is_over(from_ms, ms); pause_ms(10))
+	for (int64_t from_ms = clock_ms(); !patience_is_over(from_ms, ms); usleep(10000))
 		if (embedded_restarts(e) == restarts)
 			return true;
 	return false;
@@ -143,11 +137,18 @@ static bool restarts_within(const struct embedded *e, int64_t restarts, int ms)
 
 static struct embedded *open_or_fail(bool serve)
 {
-	enum embedded_use use = serve ? EMBEDDED_SERVE : EMBEDDED_MAKE;
-	struct embedded  *e;
+	struct embedded *e;
 
-	cr_assert(embedded_open(&e, dir, use, why, sizeof(why)) == EXIT_DONE, "%s", why);
+	cr_assert_eq(embedded_open(&e, dir, serve ? EMBEDDED_SERVE : EMBEDDED_MAKE, why, sizeof(why)), EXIT_DONE, "%s",
+	             why);
 	return e;
+}
+
+/* On data that the first server of the run has made. */
+static struct embedded *open_made(void)
+{
+	server_data(dir);
+	return open_or_fail(true);
 }
 
 /* ---- a second process that uses the server */
@@ -210,12 +211,7 @@ static void home_make(void)
 {
 	scratch_folder(home, sizeof(home));
 	snprintf(dir, sizeof(dir), "%s/var", home);
-}
-
-static int path_remove(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-	(void)st, (void)type, (void)at;
-	return remove(path);
+	embedded_pool(SERVER_POOL_MIB);
 }
 
 static void home_remove(void)
@@ -226,7 +222,7 @@ static void home_remove(void)
 		kill((pid_t)pid, SIGKILL);
 		gone_within(pid, 2 * GONE_MS);
 	}
-	nftw(home, path_remove, 16, FTW_DEPTH | FTW_PHYS);
+	scratch_remove(home);
 }
 
 TestSuite(embedded, .init = home_make, .fini = home_remove);
@@ -269,6 +265,7 @@ Test(embedded, is_made_started_and_stopped)
 	                 " AND @@global.tx_isolation = 'READ-COMMITTED'"
 	                 " AND @@max_allowed_packet = 64 << 20 AND @@character_set_server = 'utf8mb4'"
 	                 " AND @@secure_file_priv LIKE '%/var/tmp/'"
+	                 " AND @@innodb_buffer_pool_size = 128 << 20"
 	                 " AND @@skip_networking = 1 AND @@max_connections = 300 AND DATABASE() = 'holdfast'") == 1);
 	cr_expect(getsid((pid_t)pid) != getsid(0));
 	cr_expect(stat(dir, &st) == 0 && (st.st_mode & 07777) == 0700 && st.st_uid == owner_of(pid));
@@ -284,7 +281,7 @@ Test(embedded, is_made_started_and_stopped)
 
 Test(embedded, keeps_data_over_a_restart)
 {
-	struct embedded *e = open_or_fail(true);
+	struct embedded *e = open_made();
 
 	ask(e, "CREATE TABLE kept AS SELECT 42 AS n");
 	embedded_close(e);
@@ -295,14 +292,14 @@ Test(embedded, keeps_data_over_a_restart)
 
 Test(embedded, heals_a_killed_server)
 {
-	struct embedded *e = open_or_fail(true);
+	struct embedded *e = open_made();
 	long             before;
 
 	ask(e, "CREATE TABLE kept (n INT) ENGINE=InnoDB");
 	for (int n = 1; n <= 3; n++) {
 		ask(e, "INSERT INTO kept VALUES (1)");
 		before = server_pid();
-		cr_assert(kill((pid_t)before, SIGKILL) == 0 && gone_within(before, GONE_MS));
+		server_kill();
 		cr_assert(answers_within(e, HEALED_MS));
 		cr_expect(server_pid() != before);
 		cr_expect(ask(e, "SELECT COUNT(*) FROM kept") == n);
@@ -313,13 +310,12 @@ Test(embedded, heals_a_killed_server)
 
 Test(embedded, closes_while_a_dead_server_is_healed)
 {
-	struct embedded *e = open_or_fail(true);
+	struct embedded *e = open_made();
 	long             before = server_pid(), after;
 
-	kill((pid_t)before, SIGKILL);
-	cr_assert(gone_within(before, GONE_MS));
+	server_kill();
 	while ((after = server_pid()) == before || after == 0)
-		pause_ms(5);
+		usleep(5000);
 	embedded_close(e);
 	cr_expect(!alive(after) && !exists("mariadbd.sock"));
 }
@@ -428,7 +424,7 @@ Test(embedded, refuses_a_folder_with_other_files)
 Test(embedded, is_known_without_its_locks)
 {
 	static const char *const locks[] = {"users.lock", "start.lock", "serve.lock"};
-	struct embedded         *e = open_or_fail(true);
+	struct embedded         *e = open_made();
 	char                     path[1100];
 
 	ask(e, "CREATE TABLE kept AS SELECT 42 AS n");
@@ -495,7 +491,7 @@ Test(embedded, needs_a_folder_that_can_be_written)
 /* A command that waits for a silent server names it. */
 Test(embedded, names_a_server_that_says_nothing)
 {
-	struct embedded *e = open_or_fail(true);
+	struct embedded *e = open_made();
 	struct text      said = {0};
 	char             log[300], command[1100];
 	pid_t            pid, server = (pid_t)server_pid();
@@ -505,7 +501,7 @@ Test(embedded, names_a_server_that_says_nothing)
 	snprintf(command, sizeof(command), "migrate --data %s", dir);
 	program_signal(server, SIGSTOP);
 	pid = program_begin(log, NULL, command);
-	for (int64_t from = clock_ms(); !patience_is_over(from, 2 * PATIENCE_MS); pause_ms(50)) {
+	for (int64_t from = clock_ms(); !patience_is_over(from, 2 * PATIENCE_MS); usleep(50000)) {
 		text_reset(&said);
 		program_log_all(log, &said);
 		if (strstr(said.data, "event=database_silent pid="))
@@ -534,7 +530,7 @@ Test(embedded, says_why_a_server_does_not_start)
 Test(embedded, is_adopted_by_a_second_process_and_stopped_by_the_last)
 {
 	struct helper    h = helper_start();
-	struct embedded *e = open_or_fail(true);
+	struct embedded *e = open_made();
 	long             pid = server_pid();
 
 	helper_open(&h, true);
@@ -551,6 +547,7 @@ Test(embedded, outlives_a_killed_user_and_is_adopted)
 	struct embedded *e;
 	long             pid;
 
+	server_data(dir);
 	helper_open(&h, true);
 	pid = server_pid();
 	helper_kill(&h);
@@ -568,14 +565,14 @@ Test(embedded, outlives_a_killed_user_and_is_adopted)
 static void *last_write(void *arg)
 {
 	(void)arg;
-	pause_ms(1500);
+	usleep(1500000);
 	_exit(0);
 }
 
 /* A killed server with a thread that is in a write still: a zombie, and not yet ended. */
 Test(embedded, starts_no_server_beside_one_that_is_ending)
 {
-	struct embedded *e = open_or_fail(true);
+	struct embedded *e = open_made();
 	pthread_t        thread;
 	char             path[1100];
 	FILE            *file;
@@ -599,14 +596,14 @@ Test(embedded, starts_no_server_beside_one_that_is_ending)
 Test(embedded, is_healed_by_one_of_two_users)
 {
 	struct helper    h = helper_start();
-	struct embedded *e = open_or_fail(true);
-	long             pid = server_pid();
+	struct embedded *e = open_made();
+	long             pid;
 
 	helper_open(&h, true);
-	cr_assert(kill((pid_t)pid, SIGKILL) == 0 && gone_within(pid, GONE_MS));
+	server_kill();
 	cr_assert(answers_within(e, HEALED_MS));
 	cr_expect(restarts_within(e, 1, HEALED_MS));
-	pause_ms(300); /* the second process may start another now, which would be wrong */
+	usleep(300000); /* the second process may start another now, which would be wrong */
 	pid = server_pid();
 	embedded_close(e);
 	cr_expect(alive(pid));
@@ -645,7 +642,7 @@ Test(embedded, survives_a_kill_while_it_is_made)
 	helper_open(&h, false);
 	snprintf(pattern, sizeof(pattern), "%s/db.new*/*", dir);
 	for (int64_t from_ms = clock_ms(); !is_there(pattern) && !patience_is_over(from_ms, PATIENCE_MS);)
-		pause_ms(5);
+		usleep(5000);
 	helper_kill(&h);
 	cr_expect(!exists("db"));
 	for (int i = 0; i < 2; i++) { /* the second finds what the orphan of the killed one still wrote */
@@ -667,7 +664,7 @@ static void start_is_killed(int after_ms)
 	helper_open(&h, false);
 	while (!(pid = server_pid()))
 		usleep(100);
-	pause_ms(after_ms);
+	usleep((useconds_t)after_ms * 1000);
 	helper_kill(&h);
 	e = open_or_fail(true);
 	cr_expect(server_pid() == pid, "a second server was started beside %ld", pid);
@@ -678,14 +675,14 @@ static void start_is_killed(int after_ms)
 /* At once: what has written its number is no server yet. */
 Test(embedded, survives_a_kill_while_it_starts)
 {
-	embedded_close(open_or_fail(true));
+	embedded_close(open_made());
 	start_is_killed(0);
 	start_is_killed(5);
 }
 
 Test(embedded, refuses_a_second_serve)
 {
-	struct embedded *serve = open_or_fail(true), *audit = open_or_fail(false), *second;
+	struct embedded *serve = open_made(), *audit = open_or_fail(false), *second;
 	char             expected[1200];
 
 	cr_expect(embedded_open(&second, dir, EMBEDDED_SERVE, why, sizeof(why)) == EXIT_UNAVAILABLE);

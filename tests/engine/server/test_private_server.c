@@ -5,6 +5,7 @@
 #include "tests/kit/drill.h"
 #include "tests/kit/program.h"
 #include "tests/kit/scratch.h"
+#include "tests/kit/server.h"
 #include "tests/kit/patience.h"
 
 #include <pwd.h>
@@ -69,6 +70,7 @@ static void own_make(void)
 	scratch_folder(own.home, sizeof(own.home));
 	snprintf(own.dir, sizeof(own.dir), "%s/var", own.home);
 	snprintf(own.log, sizeof(own.log), "%s/log", own.home);
+	server_data(own.dir);
 	snprintf(options, sizeof(options), "--data %s --lanes 2", own.dir);
 	program_start(&own.program, own.log, NULL, options);
 }
