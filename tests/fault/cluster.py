@@ -16,7 +16,7 @@ import clients
 from proxy import Proxy
 import patience
 from patience import PATIENCE_S
-from stage import Clock, Database, Program, Skipped, Stage, Trouble, die_with_us, free_port, wait_until
+from stage import SMALL_CACHES, Clock, Database, Program, Skipped, Stage, Trouble, die_with_us, free_port, wait_until
 
 PROVIDER = '/usr/lib/galera/libgalera_smm.so'
 NODES = 3
@@ -143,7 +143,7 @@ class Node(Database):
                 f'--port={self.ports["sql"]}', '--skip-name-resolve', '--skip-log-bin', '--binlog-format=ROW',
                 '--innodb-log-file-size=32M', '--innodb-buffer-pool-size=64M', '--innodb-flush-log-at-trx-commit=1',
                 '--innodb-use-native-aio=OFF', '--innodb-autoinc-lock-mode=2', '--max-connections=200',
-                '--performance-schema=OFF', '--wsrep-on=ON', f'--wsrep-provider={PROVIDER}',
+                '--performance-schema=OFF', *SMALL_CACHES, '--wsrep-on=ON', f'--wsrep-provider={PROVIDER}',
                 f'--wsrep-cluster-address=gcomm://{peers}', f'--wsrep-cluster-name={self.cluster.name}',
                 f'--wsrep-node-name=n{self.number + 1}', f'--wsrep-node-address={self.address}',
                 f'--wsrep-sst-receive-address={self.address}:{self.ports["sst"]}', '--wsrep-sst-method=rsync',

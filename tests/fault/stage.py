@@ -29,6 +29,7 @@ PORTS = 20000, 32000        # Linux gives those from 32768 on to programs that a
 INSTALL = ['mariadb-install-db', '--no-defaults', '--skip-test-db', '--rpm',
            '--auth-root-authentication-method=normal']
 REDO = '--innodb-log-file-size=32M'
+SMALL_CACHES = '--key-buffer-size=64K', '--aria-pagecache-buffer-size=8M'
 
 
 # Lines in the queue that wait although there are units for them.
@@ -116,7 +117,7 @@ class Database:
                  f'--pid-file={self.folder}/db.pid', f'--tmpdir={self.folder}', '--skip-networking',
                  '--skip-name-resolve', '--skip-log-bin', self.redo, '--innodb-buffer-pool-size=256M',
                  '--innodb-flush-log-at-trx-commit=1', '--innodb-use-native-aio=OFF', '--max-connections=300',
-                 '--performance-schema=OFF', *self.options, *as_root()],
+                 '--performance-schema=OFF', *SMALL_CACHES, *self.options, *as_root()],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=die_with_us,
                 env=self.clock and self.clock.environment())
         if self.clock:
