@@ -42,6 +42,8 @@ forbid '#include <openssl/ssl' "$(but 'api/http/tls\.c')" 'TLS of connections st
 forbid '#include "engine/(lane/(lane|intake|balance|decide|blocked)|write/(state|fence|batch)|read/(reader|list)|server/mariadbd)\.h"' "$(only 'api|jobs|commands')" 'lanes, readers and the private server are the engine'"'"'s own'
 forbid '#include "(engine/db/statement|statements)\.h"|\b(SELECT|INSERT INTO|UPDATE|DELETE FROM) [a-z]' "$(only api)" 'SQL is no matter of the api'
 
+forbid '"HOLDFAST_' "$(listed 'tests/bench/*.[ch]' 'tests/bench/*/*.[ch]')" 'a program refuses a HOLDFAST_ name that is no option'
+
 # A file asserts what must hold of its own state. Files without any state may have nothing to assert.
 without=$(grep '\.c$' <<< "$ours" | xargs grep -Lw assert)
 [ "$(wc -l <<< "$without")" -le 60 ] || wrong "more than 60 files without an assert:"$'\n'"$without"

@@ -4,7 +4,7 @@
 
 #include <stdatomic.h>
 
-#define TRIPS_FILE "HOLDFAST_BENCH_TRIPS" /* the environment's name of the file */
+#define TRIPS_FILE "BENCH_TRIPS" /* the environment's name of the file */
 
 struct trips {
 	atomic_long count; /* of all programs that have the file */

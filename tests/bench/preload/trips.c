@@ -1,7 +1,7 @@
 /* trips.c - counts how often a program waits for its database: for LD_PRELOAD.
  *
  * The program's database is whatever it connects to by a Unix socket. What it sends there before it receives anything
- * is one trip, however many statements that is. The counter is in the file named by HOLDFAST_BENCH_TRIPS. */
+ * is one trip, however many statements that is. The counter is in the file named by BENCH_TRIPS. */
 #include "tests/bench/trips.h"
 
 #include <dlfcn.h>
