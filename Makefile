@@ -129,7 +129,7 @@ check-beside:
 # The program under ThreadSanitizer and valgrind, and Chromium.
 check-slowly: export TSAN_OPTIONS = halt_on_error=1:suppressions=$(CURDIR)/tests/tsan.supp
 check-slowly:
-	HOLDFAST_BIN=build/tsan/holdfast $(B)/test --jobs 2 --filter '@(concurrency|batch|reservation_state|restart|worker|exec|reap)/*'
+	HOLDFAST_BIN=build/tsan/holdfast $(B)/test --jobs 2 --filter '@(concurrency|batch|reservation_state|restart|worker|exec|reap|ping)/*'
 	rm -rf build/memcheck-migrated
 	HOLDFAST_BIN=tests/memcheck.sh $(B)/test --jobs 2 --filter '@(batch/*|model/swept_meanwhile)'
 	TEST_TIMEOUT_S=900 HOLDFAST_BIN=$(B)/holdfast $(B)/test --filter 'browser/*'

@@ -234,8 +234,8 @@ struct census {             /* OP_COUNTS */
 	int64_t took_ms;
 };
 
-/* JOB_ENDS: the op comes back. JOB_TAKEN: another thread has it, and gives it back by an outbox (loop.h). JOB_AGAIN: it
- * is run again at op->again_ms, or comes back as it is where the reader is to end. */
+/* JOB_ENDS: the op comes back. JOB_TAKEN: another thread has it and its arg, and gives it back by an outbox (loop.h).
+ * JOB_AGAIN: it is run again at op->again_ms, or comes back as it is where the reader is to end. */
 enum onward { JOB_ENDS, JOB_TAKEN, JOB_AGAIN };
 struct op;
 

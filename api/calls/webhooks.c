@@ -292,11 +292,14 @@ const struct job_kind post_webhook_rotate = {&noun, read_rotate, run_rotate, one
 static enum onward ping_onward(void *arg, struct op *op)
 {
 	struct webhook_call *call = arg;
+	enum outcome         outcome = call->job.outcome;
 
-	if (call->job.outcome != OUTCOME_OK)
-		return JOB_ENDS;
-	call->job.outcome = ping_begin(call->ping, call->options, &call->webhook, call->by, op);
-	return call->job.outcome == OUTCOME_OK ? JOB_TAKEN : JOB_ENDS;
+	if (outcome == OUTCOME_OK)
+		outcome = ping_begin(call->ping, call->options, &call->webhook, call->by, op);
+	if (outcome == OUTCOME_OK)
+		return JOB_TAKEN; /* the call may have been answered and freed by now */
+	call->job.outcome = outcome;
+	return JOB_ENDS;
 }
 
 static void *ping_new(struct request *r)

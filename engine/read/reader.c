@@ -121,6 +121,8 @@ static bool goes_on(struct reader *r, struct op *op)
 {
 	enum onward onward = op->kind == OP_RUN && op->job.onward ? op->job.onward(op->job.arg, op) : JOB_ENDS;
 
+	if (onward == JOB_TAKEN)
+		return true; /* the operation may have been freed by now */
 	if (looks_on(op)) {
 		op_forget(op);
 		op->again_ms = clock_ms();
