@@ -9,7 +9,7 @@
 #include "api/calls/page.h"
 #include "api/request.h"
 #include "engine/base/clock.h"
-#include "engine/base/fold.h"
+#include "engine/read/fold.h"
 #include "engine/base/memory.h"
 #include "engine/read/search.h"
 #include "engine/catalogue/sku_limits.h"

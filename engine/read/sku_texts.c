@@ -6,7 +6,7 @@
  * that UTF-8 never has, so a text that is looked for lies in one field. It has no upper case, so a hit in the first
  * field is one in the folded code. A record that is replaced becomes END bytes, until these are a quarter of all. */
 #include "engine/read/sku_texts.h"
-#include "engine/base/fold.h"
+#include "engine/read/fold.h"
 #include "engine/base/memory.h"
 
 enum mark { CODE = 0xfb, FOLDED = 0xfc, NAME = 0xfd, BARCODE = BARCODE_GAP, END = 0xff };

@@ -35,9 +35,9 @@ void trap_raced(struct race *race, const char *expectation);
 /* Starts a race in which all calls wait together, so that few calls come in one batch, and of many calls half: the
  * lane's own row is locked until they wait. For programs with one lane. */
 struct race *trap_race_of_waiters(const char *shape, const char *steps);
-/* One count answers all calls that come within a second. `step` is done between two calls of `path`, whose answers say
- * counted_at: the second answer is the first one again, or of a count that is a second younger. Tries until a count was
- * shared: on a slow machine the step may take that second. */
+/* One count of the program answers all calls of a second. Calls `path`, does `step`, and calls `path` again. Both
+ * answers have counted_at. The second answer equals the first one, or its count is at least a second younger. Repeats
+ * this until two answers are equal: on a slow machine the step may take longer than a second. */
 void trap_counted_once(const char *path, const char *step);
 /* The value of a sample of /metrics of a program (0 is the first); -1: it is not there. */
 int64_t trap_metric(int program, const char *name);

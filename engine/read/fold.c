@@ -1,5 +1,5 @@
 /* fold.c - see fold.h. No folded character has more bytes than it had. */
-#include "engine/base/fold.h"
+#include "engine/read/fold.h"
 #include "engine/base/utf8.h"
 
 /* Where letters of both cases take turns, the lower case is the next one of every even or of every odd number. */

@@ -1,5 +1,5 @@
 /* test_fold.c - which letters are one letter in two cases. */
-#include "engine/base/fold.h"
+#include "engine/read/fold.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
