@@ -121,7 +121,7 @@ check-beside:
 	+tests/release.sh
 	tests/monitoring.py --holdfast build/holdfast
 	tests/compose.py --holdfast build/holdfast
-	CLIENT_S=300 HOLDFAST_BIN=$(abspath $(B))/holdfast tests/clients.sh
+	HOLDFAST_BIN=$(abspath $(B))/holdfast tests/clients.sh
 	HOLDFAST_BIN=$(abspath $(B))/holdfast clients/medusa/test.sh
 	@$(MAKE) --no-print-directory walk
 	tests/bench/count.py --holdfast build/holdfast
@@ -132,7 +132,7 @@ check-slowly:
 	HOLDFAST_BIN=build/tsan/holdfast $(B)/test --jobs 2 --filter '@(concurrency|batch|reservation_state|restart|worker|exec|reap|ping)/*'
 	rm -rf build/memcheck-migrated
 	HOLDFAST_BIN=tests/memcheck.sh $(B)/test --jobs 2 --filter '@(batch/*|model/swept_meanwhile)'
-	TEST_TIMEOUT_S=900 HOLDFAST_BIN=$(B)/holdfast $(B)/test --filter 'browser/*'
+	HOLDFAST_BIN=$(B)/holdfast $(B)/test --filter 'browser/*'
 
 check-image:; tests/image.sh
 

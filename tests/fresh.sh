@@ -37,7 +37,7 @@ within() {
 	alone --root="$root" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C "${proxies[@]}" \
 		bash -c 'mount -t devpts -o newinstance,ptmxmode=0666,mode=0620,gid=tty devpts /dev/pts &&
 				mount -t tmpfs tmpfs /dev/shm || exit
-			timeout 1200 runuser -u "$0" -- bash -c "export HOME=~$0 && cd ~/holdfast && $1"; exit $?' \
+			timeout 2400 runuser -u "$0" -- bash -c "export HOME=~$0 && cd ~/holdfast && $1"; exit $?' \
 		"$1" "$(declare -f newcomer package); $2"
 }
 check() {    # NAME COMMAND ..: one check; if it fails, its last lines are shown

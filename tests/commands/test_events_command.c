@@ -58,9 +58,8 @@ static pid_t events_begin(const char *options, const char *behind)
 		snprintf(path[i], sizeof(path[i]), "%s/%s.events%d", scratch_dir(), flow_scratch()->name, i);
 		unlink(path[i]);
 	}
-	text_format(&line, "exec %s events --db '%s' %s 2>%s %s%s",
-	            getenv(PROGRAM_BIN) ? getenv(PROGRAM_BIN) : "build/holdfast", flow_scratch()->url, options, path[1],
-	            behind ? behind : ">", behind ? "" : path[0]);
+	text_format(&line, "exec %s events --db '%s' %s 2>%s %s%s", program_path(), flow_scratch()->url, options,
+	            path[1], behind ? behind : ">", behind ? "" : path[0]);
 	pid = fork();
 	if (pid == 0) {
 		execl("/bin/sh", "sh", "-c", line.data, NULL);

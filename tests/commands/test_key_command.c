@@ -319,7 +319,7 @@ Test(key_command, a_secret_that_cannot_be_printed)
 
 	file_write("ops admin " A "\nshop order " B "\n");
 	snprintf(command, sizeof(command), "\"$HOLDFAST\" key rotate shop --keys %s > /dev/full 2> %s", file, said);
-	setenv("HOLDFAST", getenv(PROGRAM_BIN) ? getenv(PROGRAM_BIN) : "build/holdfast", 1);
+	setenv("HOLDFAST", program_path(), 1);
 	cr_expect_eq(WEXITSTATUS(system(command)), 1);
 	file_text(&text);
 	cr_expect_str_eq(text.data, "ops admin " A "\nshop order " B "\n");

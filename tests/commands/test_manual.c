@@ -7,14 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CHECK(name)                                                                                                   \
-	Test(manual, name)                                                                                            \
-	{                                                                                                             \
-		char command[600], at[300];                                                                           \
-                                                                                                                      \
-		scratch_folder(at, sizeof(at));                                                                       \
-		snprintf(command, sizeof(command), "tests/commands/manual.sh %s %s " #name, getenv(PROGRAM_BIN), at); \
-		cr_expect_eq(system(command), 0);                                                                     \
+#define CHECK(name)                                                                                              \
+	Test(manual, name)                                                                                       \
+	{                                                                                                        \
+		char command[600], at[300];                                                                      \
+                                                                                                                 \
+		scratch_folder(at, sizeof(at));                                                                  \
+		snprintf(command, sizeof(command), "tests/commands/manual.sh %s %s " #name, program_path(), at); \
+		cr_expect_eq(system(command), 0);                                                                \
 	}
 
 CHECK(bash_offers_what_help_shows)

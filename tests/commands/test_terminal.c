@@ -30,13 +30,12 @@ struct terminal {
 static void terminal_begin_sized(struct terminal *t, struct winsize size, const char *environment, const char *command,
                                  const char *rest)
 {
-	const char *bin = getenv(PROGRAM_BIN);
-	char        line[1200];
+	char line[1200];
 
 	*t = (struct terminal){.pid = 0};
 	text_add(&t->said, "");
 	cr_assert(openpty(&t->master, &t->slave, NULL, NULL, &size) == 0 && tcgetattr(t->slave, &t->before) == 0);
-	snprintf(line, sizeof(line), "%s exec %s %s --db '%s' %s", environment, bin ? bin : "build/holdfast", command,
+	snprintf(line, sizeof(line), "%s exec %s %s --db '%s' %s", environment, program_path(), command,
 	         flow_scratch()->url, rest);
 	t->pid = fork();
 	if (t->pid == 0) {

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BROWSER_TIMEOUT_S = 900 };
-
 Test(console, files)
 {
 	flow("raw GET /                       -> 303 Location:./console/",
@@ -47,16 +45,15 @@ Test(console, without_a_key)
 
 /* The quick part of it; `make check-long` runs all. Chromium takes most of the time. make check runs it on the plain
  * program: what the service does for it, other tests ask for under the sanitizers. */
-Test(browser, quick_checks, DRILL, .timeout = BROWSER_TIMEOUT_S)
+Test(browser, quick_checks, DRILL)
 {
-	const char *program = getenv(PROGRAM_BIN);
 	struct text said = {0};
 	char        command[600], log[300];
 
 	snprintf(log, sizeof(log), "%s/console.log", scratch_dir());
 	snprintf(command, sizeof(command),
-	         "/usr/bin/python3 tests/console/console.py --holdfast %s --folder %s >%s 2>&1",
-	         program ? program : "build/holdfast", scratch_dir(), log);
+	         "/usr/bin/python3 tests/console/console.py --holdfast %s --folder %s >%s 2>&1", program_path(),
+	         scratch_dir(), log);
 	int status = system(command);
 
 	program_log_all(log, &said);

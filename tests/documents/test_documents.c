@@ -10,19 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DOCUMENT_TIMEOUT_S = 300 };
-
 /* Runs a document; returns the exit status, and what was said. */
 static int document(const char *path, const char *socket, struct text *said)
 {
-	const char *program = getenv(PROGRAM_BIN);
-	char        command[900], log[300], name[100];
+	char command[900], log[300], name[100];
 
 	snprintf(name, sizeof(name), "%s", path);
 	snprintf(log, sizeof(log), "%s/document-%s.log", scratch_dir(), basename(name));
 	snprintf(command, sizeof(command),
 	         "python3 tests/documents/documents.py --holdfast %s --folder %s --socket '%s' %s >%s 2>&1",
-	         program ? program : "build/holdfast", scratch_dir(), socket, path, log);
+	         program_path(), scratch_dir(), socket, path, log);
 	int status = system(command);
 
 	program_log_all(log, said);
@@ -42,33 +39,33 @@ static void document_is_true(const char *path, const char *socket)
 	text_fini(&said);
 }
 
-Test(documents, readme, .timeout = DOCUMENT_TIMEOUT_S)
+Test(documents, readme)
 {
 	document_is_true("README.md", "");
 }
 
-Test(documents, orders, .timeout = DOCUMENT_TIMEOUT_S)
+Test(documents, orders)
 {
 	document_is_true("docs/orders.md", "");
 }
 
-Test(documents, stock, .timeout = DOCUMENT_TIMEOUT_S)
+Test(documents, stock)
 {
 	document_is_true("docs/stock.md", "");
 }
 
-Test(documents, events, .timeout = DOCUMENT_TIMEOUT_S)
+Test(documents, events)
 {
 	document_is_true("docs/events.md", "");
 }
 
 /* These two have links, commands and flags, and nothing that is run. */
-Test(documents, reference, .timeout = DOCUMENT_TIMEOUT_S)
+Test(documents, reference)
 {
 	document_is_true("docs/reference.md", "");
 }
 
-Test(documents, cluster, .timeout = DOCUMENT_TIMEOUT_S)
+Test(documents, cluster)
 {
 	document_is_true("docs/cluster.md", "");
 }
@@ -81,7 +78,7 @@ static void server_end(void)
 	server_remove(&server);
 }
 
-Test(documents, operator, .timeout = DOCUMENT_TIMEOUT_S, .fini = server_end)
+Test(documents, operator, .fini = server_end)
 {
 	struct db *db;
 
@@ -93,13 +90,13 @@ Test(documents, operator, .timeout = DOCUMENT_TIMEOUT_S, .fini = server_end)
 	document_is_true("docs/operator.md", server.socket);
 }
 
-Test(documents, developer, .timeout = DOCUMENT_TIMEOUT_S)
+Test(documents, developer)
 {
 	document_is_true("docs/developer.md", "");
 }
 
 /* Documents that are wrong in one place, and how that is told. */
-Test(documents, wrong, .timeout = DOCUMENT_TIMEOUT_S)
+Test(documents, wrong)
 {
 #define SH(commands)  "```sh\n" commands "\n```\n"
 #define TEXT(shown)   "\n```text\n" shown "\n```\n"

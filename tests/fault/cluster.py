@@ -5,6 +5,7 @@ loopback, and nothing can be cut. A node is always started from its recovered po
 killed, nodes form a cluster without any state transfer, and differ from then on.
 """
 import contextlib
+import ctypes
 import os
 import re
 import shutil
@@ -20,6 +21,7 @@ from stage import SMALL_CACHES, Clock, Database, Program, Skipped, Stage, Troubl
 
 PROVIDER = '/usr/lib/galera/libgalera_smm.so'
 NODES = 3
+CLONE_NEWNET = 0x40000000
 SYNCED_S = 9 * PATIENCE_S
 # Group changes take as long as these allow: a dead node is noticed after suspect_timeout, at most.
 DETECTION = 'evs.keepalive_period=PT0.5S;evs.suspect_timeout=PT2S;evs.inactive_timeout=PT6S'
@@ -50,6 +52,20 @@ def missing():
     return next((f'needs {program}' for program in ('mariadbd', 'rsync', 'lsof') if not shutil.which(program)), None)
 
 
+def own_network():
+    """This process, and those that it starts from now on, leave the network of the machine: a browser there would see
+    each new link, and drop what it is loading."""
+    if own_network.done:
+        return
+    if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET):
+        raise OSError(ctypes.get_errno(), 'unshare')
+    ip('link', 'set', 'lo', 'up')
+    own_network.done = True
+
+
+own_network.done = False
+
+
 class Network:
     """A bridge, and a namespace for each node."""
 
@@ -63,6 +79,7 @@ class Network:
         if os.geteuid() or not shutil.which('ip') or not shutil.which('nft'):
             return False
         try:
+            own_network()
             ip('link', 'add', self.bridge, 'type', 'bridge')
             ip('addr', 'add', f'{self.net}.254/24', 'dev', self.bridge)
             ip('link', 'set', self.bridge, 'up')
@@ -75,7 +92,7 @@ class Network:
                 ip('-n', space, 'addr', 'add', f'{self.address(i)}/24', 'dev', 'eth0')
                 ip('-n', space, 'link', 'set', 'eth0', 'up')
                 ip('-n', space, 'link', 'set', 'lo', 'up')
-        except subprocess.CalledProcessError:
+        except (OSError, subprocess.CalledProcessError):
             self.end()
             return False
         return True

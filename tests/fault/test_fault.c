@@ -10,8 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SLICE_TIMEOUT_S = 300 };
-
 enum { SH_NOT_FOUND = 127 };
 
 /* The reason that stands in the line below "NAME skipped", if a drill was. */
@@ -30,7 +28,7 @@ static const char *skipped(struct text *said)
 
 static void drill(const char *name)
 {
-	const char *program = getenv(PROGRAM_BIN), *why;
+	const char *why;
 	char        command[600], log[300];
 	struct text said = {0};
 	int         status;
@@ -39,7 +37,7 @@ static void drill(const char *name)
 	snprintf(command, sizeof(command),
 	         "python3 tests/fault/fault.py --slice --drill %s --holdfast %s --folder %s --template %s/template "
 	         ">%s 2>&1",
-	         name, program ? program : "build/holdfast", scratch_dir(), scratch_dir(), log);
+	         name, program_path(), scratch_dir(), scratch_dir(), log);
 	status = system(command);
 	program_log_tail(log, &said);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == SH_NOT_FOUND)
@@ -51,10 +49,10 @@ static void drill(const char *name)
 	text_fini(&said);
 }
 
-#define SLICE(test, name)                                    \
-	Test(fault, test, DRILL, .timeout = SLICE_TIMEOUT_S) \
-	{                                                    \
-		drill(name);                                 \
+#define SLICE(test, name)        \
+	Test(fault, test, DRILL) \
+	{                        \
+		drill(name);     \
 	}
 
 SLICE(cells, "cells")

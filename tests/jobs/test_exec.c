@@ -548,8 +548,7 @@ Test(exec, tells_what_is_lost)
 /* Descriptor 9 stands for a connection that a library has not marked yet. */
 Test(exec, inherits_no_descriptor)
 {
-	const char *bin = getenv(PROGRAM_BIN);
-	char        line[1000];
+	char line[1000];
 
 	flow_begin();
 	flow_steps("receipt A +1   -> 201",
@@ -558,7 +557,7 @@ Test(exec, inherits_no_descriptor)
 	snprintf(line, sizeof(line),
 	         "exec 9</dev/null; exec %s work settle --once --db '%s' --log-level error"
 	         " --exec 'cat > /dev/null; [ -e /proc/$$/fd/9 ] || echo R1 done'",
-	         bin ? bin : "build/holdfast", flow_scratch()->url);
+	         program_path(), flow_scratch()->url);
 	cr_expect_eq(system(line), 0);
 	flow_steps("get R1 -> settled");
 	flow_end();

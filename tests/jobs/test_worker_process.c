@@ -16,8 +16,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LONG_S = 3600 };
-
 #define LOOP(body) "while read -r l; do id=${l#*:\\\"}; id=${id%%\\\"*}; " body "; done"
 #define SETTLED    "sql SELECT COUNT(*) FROM reservation WHERE state = 3 -> "
 #define UNSETTLED  "sql SELECT COUNT(*) FROM reservation WHERE state = 2 -> "
@@ -105,7 +103,7 @@ Test(worker_process, freeze_of_a_worker_over_http)
 }
 
 /* A worker is frozen at any time: between claim and completion, within either of them, between two batches. */
-Test(worker_process, freeze_at_any_moment, .timeout = LONG_S)
+Test(worker_process, freeze_at_any_moment)
 {
 	int freezes = (rounds() + 3) / 4;
 
@@ -155,7 +153,7 @@ static void settle_the_rest(void)
 
 /* A worker is killed at a random time, again and again, while orders come in and others are released. Some orders are
  * buried by that. */
-Test(worker_process, kill, .timeout = LONG_S)
+Test(worker_process, kill)
 {
 	struct race *load = NULL;
 	int          n = rounds();
@@ -207,7 +205,7 @@ static int orders_of_a_drill(void)
 }
 
 /* Workers are killed and started again while reapers free their orders. */
-Test(worker_process, two_reapers_and_four_workers, .timeout = LONG_S)
+Test(worker_process, two_reapers_and_four_workers)
 {
 	int n = orders_of_a_drill();
 
@@ -387,7 +385,7 @@ static void database_close(void)
 	text_fini(&why);
 }
 
-Test(worker_process, the_database_is_killed_in_between, .timeout = LONG_S)
+Test(worker_process, the_database_is_killed_in_between)
 {
 	int n = orders_of_a_drill(), kills = (rounds() + 9) / 10, status;
 

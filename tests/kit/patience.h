@@ -11,7 +11,7 @@
 
 enum { PATIENCE_MS = 10000 };
 
-/* How many times slower than a quiet machine of today this one is now: 1 to 10. It is the largest value of the last
+/* How many times slower than a quiet machine of today this one is now: 1 to 30. It is the largest value of the last
  * seconds. Without tests/main.c: 1. */
 double patience_factor(void);
 /* Scales `ms` of a quiet machine to this machine now. */

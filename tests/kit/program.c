@@ -28,7 +28,7 @@ enum {
 	END_LOOK_MS = 100
 };
 
-static const char *program_path(void)
+const char *program_path(void)
 {
 	const char *path = getenv(PROGRAM_BIN);
 

@@ -13,6 +13,7 @@
 
 /* The program's path, from the environment; build/holdfast if it is not set. main.c takes it from HOLDFAST_BIN. */
 #define PROGRAM_BIN "TEST_PROGRAM"
+const char *program_path(void);
 
 /* The program is built with the sanitizers: the environment says so (Makefile). The tests themselves never are. */
 #define SANITIZED (getenv("TEST_SANITIZED") != NULL)

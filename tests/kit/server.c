@@ -261,10 +261,11 @@ int server_statements(const struct server *s, const char *words, struct text *sa
 	}
 	fseek(log, at, SEEK_SET);
 	while (words && statement_next(log, line, sizeof(line), &id, &sent)) {
-		/* an idle lane reads the schema's version, and ends that with a ROLLBACK */
+		/* an idle lane reads the schema's version, and ends that with a ROLLBACK, and the limits of skus when
+		 * they have become old */
 		bool ends = looked[id] && strncmp(sent, "ROLLBACK", 8) == 0;
 
-		looked[id] = strstr(sent, "FROM schema_version");
+		looked[id] = strstr(sent, "FROM schema_version") || strstr(sent, "FROM sku_limit");
 		if (!own[id] || looked[id] || ends || !strstr(sent, words))
 			continue;
 		count++;

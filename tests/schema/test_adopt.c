@@ -74,7 +74,7 @@ Test(adopt, version_19)
 	text_fini(&facts);
 }
 
-Test(adopt, a_database_that_differs_is_refused, .timeout = 120)
+Test(adopt, a_database_that_differs_is_refused)
 {
 	static const struct {
 		const char *change, *told;

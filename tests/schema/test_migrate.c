@@ -65,7 +65,7 @@ static void migrate_files(struct scratch *s, const struct schema_files *files)
 /* ---- a new database */
 
 /* The program of version 19 asks for the newest version, and keeps away from this one. */
-Test(migrate, a_baseline_cut_at_any_statement_is_repeated, .timeout = 120)
+Test(migrate, a_baseline_cut_at_any_statement_is_repeated)
 {
 	struct scratch s;
 	struct text    shape = {0}, now = {0}, text = {0};
@@ -134,7 +134,7 @@ static const struct schema_file steps[] = {
                          "UPDATE made SET n = 2 WHERE one = 1;\n"},
 };
 
-Test(migrate, a_step_cut_at_any_statement_is_repeated, .timeout = 60)
+Test(migrate, a_step_cut_at_any_statement_is_repeated)
 {
 	struct scratch s;
 	struct made_up whole;
@@ -446,7 +446,7 @@ static void *sign_renew(void *arg)
 }
 
 /* A migration waits for one on another node, which changes row 0, and takes over from one that died. */
-Test(migrate, one_after_the_other_on_a_cluster, .timeout = 60)
+Test(migrate, one_after_the_other_on_a_cluster)
 {
 	struct scratch s;
 	struct db     *other;

@@ -349,7 +349,7 @@ Test(on_hold, a_claim_or_a_hold_comes_first)
 }
 
 /* Holds, their ends, and what ends an order, from many threads at once through two services. */
-Test(on_hold, many_at_once, .timeout = 60)
+Test(on_hold, many_at_once)
 {
 	flow_begin();
 	flow_steps("serve --lanes 2",
@@ -371,7 +371,7 @@ Test(on_hold, many_at_once, .timeout = 60)
 }
 
 /* The worker of a task that was reaped takes up no order that was held back since. */
-Test(on_hold, take_up_passes_it_over, .timeout = 60)
+Test(on_hold, take_up_passes_it_over)
 {
 	flow_begin();
 	flow_steps("serve --lanes 1",

@@ -74,9 +74,8 @@ static int connected(int door)
 /* A process that serves the database of the flow and gets these descriptors. `pid` 0: they are meant for it. */
 static pid_t passed(const int *fds, int count, const char *told, pid_t pid)
 {
-	const char *path = getenv(PROGRAM_BIN);
-	pid_t       child = fork();
-	char        number[20];
+	pid_t child = fork();
+	char  number[20];
 
 	if (child != 0)
 		return child;
@@ -92,7 +91,7 @@ static pid_t passed(const int *fds, int count, const char *told, pid_t pid)
 	setenv("LISTEN_PID", number, 1);
 	setenv("LISTEN_FDS", told, 1);
 	setenv("LISTEN_FDNAMES", "front:back", 1);
-	execl(path ? path : "build/holdfast", "holdfast", "serve", "--lanes", "1", "--listen", "127.0.0.1:0", "--db",
+	execl(program_path(), "holdfast", "serve", "--lanes", "1", "--listen", "127.0.0.1:0", "--db",
 	      flow_scratch()->url, (char *)NULL);
 	_exit(127);
 }

@@ -322,9 +322,9 @@ Test(sales, many_skus_in_one_call)
 	     "raw POST /v1/skus/for_sale {'skus':['A','B','C'],'for_sale':true}"
 	     "                                                -> 200 items[0].for_sale=true items[2].for_sale=true",
 	     "reserve R2 A=1 C=1                              -> 201",
-	     "events                                          -> 200 items=movement.receipt,sku.for_sale,sku.for_sale,"
-	     "reservation.held,sku.for_sale,sku.for_sale,reservation.held items[1].data.sku=A items[2].data.sku=C"
-	     " items[2].data.for_sale=false items[2].data.reason=recall items[4].data.for_sale=true"
+	     "events  types=movement.receipt,sku.for_sale,reservation.held -> 200 items=movement.receipt,"
+	     "sku.for_sale,sku.for_sale,reservation.held,sku.for_sale,sku.for_sale,reservation.held items[1].data.sku=A"
+	     " items[2].data.sku=C items[2].data.for_sale=false items[2].data.reason=recall items[4].data.for_sale=true"
 	     " !items[4].data.reason",
 	     "raw POST /v1/skus/for_sale {'skus':['A','A'],'for_sale':true} -> 400 field=skus",
 	     "raw POST /v1/skus/for_sale {'skus':[],'for_sale':true} -> 400 field=skus",

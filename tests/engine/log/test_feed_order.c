@@ -21,7 +21,6 @@ enum {
 	CLIENTS = 8,
 	CONNECTIONS = 4,
 	SECONDS = 4,
-	TIMEOUT_S = 600,
 	WRITERS_MAX = 1000,
 	HOTS_MAX = 10000,
 	TOLD_MAX = 5,
@@ -395,7 +394,7 @@ static void trial_wait(void)
 	ending = true;
 }
 
-Test(feed_order, all_lanes_change_one_order, DRILL, .timeout = TIMEOUT_S)
+Test(feed_order, all_lanes_change_one_order, DRILL)
 {
 	static struct writer writers[CLIENTS];
 
@@ -467,7 +466,7 @@ static void *connection_run(void *arg)
 	return NULL;
 }
 
-Test(feed_order, connections_change_one_order, DRILL, .timeout = TIMEOUT_S)
+Test(feed_order, connections_change_one_order, DRILL)
 {
 	pthread_t threads[CONNECTIONS];
 	unsigned  dice[CONNECTIONS];
