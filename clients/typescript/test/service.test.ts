@@ -176,8 +176,8 @@ test("64 callers keep their connections, whatever the service closes between the
     for (let i = 0; i < calls; i++) await through.sku("CUP", { max_age_ms: 1000 });
   }));
   await callers(50);
-  // Fetch opens a second one where a caller calls again before it has seen the end of its last answer. A try that ran out
-  // of time on a slow machine has closed its connection.
+  // Fetch opens a second one where a caller calls again before it has seen the end of its last answer. A try that ran
+  // out of time on a slow machine has closed its connection.
   const again = proxy.requests - 64 * 50;
   assert.ok(proxy.connections <= 3 * 64 + again, `${proxy.requests} calls on ${proxy.connections} connections`);
 
