@@ -149,16 +149,16 @@ Test(lane, storm_over_changes)
 
 	flow_begin();
 	flow_step("serve --lanes 2");
-	flow_steps("receipt A +1000 B +1000                 -> 201",
-	           "race 16*20 reserve R# A=1 B=2           -> 320x 201 held");
+	flow_steps("receipt A +1000 B +2000                 -> 201",
+	           "race 16*40 reserve R# A=1 B=2           -> 640x 201 held");
 	storm_begin(&storm);
-	flow_steps("race 16*20 confirm R# || release R#     -> *x 200 | *x 503");
+	flow_steps("race 16*40 confirm R# || release R#     -> *x 200 | *x 503");
 	cr_expect(storm_end(&storm) > 10);
-	flow_steps("race 16*20 confirm R# || release R#     -> *x 200 | *x 200 replayed",
-	           "race 16*20 confirm R# || release R#     -> 160x 200 confirmed replayed"
-	           "                                         | 160x 200 released replayed",
-	           "sku A                                   -> available=840 reserved=160",
-	           "sku B                                   -> available=680 reserved=320");
+	flow_steps("race 16*40 confirm R# || release R#     -> *x 200 | *x 200 replayed",
+	           "race 16*40 confirm R# || release R#     -> 320x 200 confirmed replayed"
+	           "                                         | 320x 200 released replayed",
+	           "sku A                                   -> available=680 reserved=320",
+	           "sku B                                   -> available=1360 reserved=640");
 	flow_end();
 }
 
