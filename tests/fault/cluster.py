@@ -6,6 +6,7 @@ killed, nodes form a cluster without any state transfer, and differ from then on
 """
 import contextlib
 import ctypes
+import functools
 import os
 import re
 import shutil
@@ -52,18 +53,13 @@ def missing():
     return next((f'needs {program}' for program in ('mariadbd', 'rsync', 'lsof') if not shutil.which(program)), None)
 
 
+@functools.cache    # once
 def own_network():
     """This process, and those that it starts from now on, leave the network of the machine: a browser there would see
     each new link, and drop what it is loading."""
-    if own_network.done:
-        return
     if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET):
         raise OSError(ctypes.get_errno(), 'unshare')
     ip('link', 'set', 'lo', 'up')
-    own_network.done = True
-
-
-own_network.done = False
 
 
 class Network:
