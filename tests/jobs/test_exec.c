@@ -406,12 +406,13 @@ Test(exec, takes_up_no_order_that_its_old_task_has_settled)
 	flow_end();
 }
 
-/* Another worker has begun some of the orders. The program may be at work on them, so it is ended. */
+/* Another worker has begun some of the orders. The program may be at work on them, so it is ended. It does not end by
+ * itself: after its first order it sleeps for a minute. */
 Test(exec, gives_up_what_others_have)
 {
 	flow_begin();
 	flow_orders("R", 8);
-	exec_that_notes("0.4");
+	exec_that_notes("$((minute)).2; minute=60");
 	flow_steps("start W work settle --once --lease 3",
 	           "wait task 1 -> open");
 	notes_begin();
