@@ -163,11 +163,12 @@ Test(access, a_file_that_cannot_be_written)
 	     "run serve --listen 127.0.0.1:0 --log-format xml -> 78 '~there is no log format xml'");
 }
 
-/* A row that a stranger has locked makes a call slow, and the line says where its time went. */
+/* A row that a stranger has locked makes a call slow, and the line says where its time went. The others take
+ * milliseconds. */
 Test(access, slow_calls)
 {
 	flow_begin();
-	flow_steps("serve --lanes 1 --slow-ms 300",
+	flow_steps("serve --lanes 1 --slow-ms 900",
 	           "receipt A +10                  -> 201",
 	           "reserve R1 A=1                 -> 201",
 	           "events after=now wait_s=1      -> items=",
@@ -175,7 +176,7 @@ Test(access, slow_calls)
 	           "reserve R2 A=1                 -> 503 busy",
 	           "unlock",
 	           "reserve R3 A=1                 -> 201");
-	cr_expect_eq(said_count("event=slow "), 1, "only the one that was slow; who waits for events is not");
+	cr_expect_eq(said_count("event=slow "), 1, "only the one that was slow; a call that waits for events is not");
 	cr_expect_eq(said_count(" method=POST path=/v1/reservations status=503 code=busy order=R2 ms="), 1);
 	cr_expect_eq(said_count(" locked=true"), 1);
 	flow_end();
