@@ -125,16 +125,19 @@ static void first_fails(struct trade *t, bool retry)
 	shop_call(t->shop, "POST", "/v1/tasks/%lld/fail", (long long)t->task);
 }
 
-static void task_ends(struct trade *t)
+/* false: the service did not answer, or not yet. The task is still ours, and ends another time. */
+static bool task_ends(struct trade *t)
 {
 	struct chance c = chance_for("task", t->moment);
+	int           status;
 
 	if (chance_below(&c, 10) == 0)
 		first_fails(t, chance_below(&c, 5) > 0);
 	else
 		t->shipped = order_number(t->first);
 	shop_body(t->shop);
-	shop_call(t->shop, "POST", "/v1/tasks/%lld/complete", (long long)t->task);
+	status = shop_call(t->shop, "POST", "/v1/tasks/%lld/complete", (long long)t->task);
+	return status > 0 && status < 500;
 }
 
 static void task_begins(struct trade *t)
@@ -156,9 +159,8 @@ static void task_begins(struct trade *t)
 
 static void packers_pack(struct trade *t)
 {
-	if (t->task)
-		task_ends(t);
-	task_begins(t);
+	if (!t->task || task_ends(t))
+		task_begins(t);
 }
 
 /* Checks the unit that came back last: three of four go on sale again, one is damaged. Then a parcel returns. */
