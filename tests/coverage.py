@@ -11,6 +11,7 @@ the share of the pieces that any suite runs. A process that is killed writes no 
 """
 import argparse
 import collections
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -22,6 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 README = ROOT / 'tests' / 'README.md'
 BEGIN, END = '<!-- coverage: begin -->\n', '<!-- coverage: end -->\n'
 SHOWN, LEAST = 4, 0.05     # suites a file; the least share of its points
+SUITES_AT_ONCE = 3
 
 
 def suites_of(test):
@@ -78,12 +80,12 @@ def main():
     given = parser.parse_args()
     build = given.build.resolve()
     ran, known = {}, set()
-    for suite in suites_of(build / 'test'):
-        if suite == 'documents':     # this suite makes the program again, without counters
-            continue
-        ran[suite], more = pieces_of(build, suite, given.jobs)
-        known |= more
-        print(f'{suite}: {len(ran[suite])} of {len(more)} pieces', flush=True)
+    suites = [suite for suite in suites_of(build / 'test') if suite != 'documents']     # documents makes the program again, without counters
+    with concurrent.futures.ThreadPoolExecutor(SUITES_AT_ONCE) as runner:
+        for suite, (pieces, more) in zip(suites, runner.map(lambda suite: pieces_of(build, suite, given.jobs), suites)):
+            ran[suite] = pieces
+            known |= more
+            print(f'{suite}: {len(pieces)} of {len(more)} pieces', flush=True)
     text = README.read_text()
     before, rest = text.split(BEGIN)
     README.write_text(before + BEGIN + table_of(ran, known) + END + rest.split(END)[1])
