@@ -247,7 +247,7 @@ int server_statements(const struct server *s, const char *words, struct text *sa
 	char          path[200], line[4000];
 	unsigned long id;
 	const char   *sent;
-	int           count = 0;
+	int           count = 0, limits = 0;
 	FILE         *log;
 
 	log_path(s, "", path, sizeof(path));
@@ -261,11 +261,11 @@ int server_statements(const struct server *s, const char *words, struct text *sa
 	}
 	fseek(log, at, SEEK_SET);
 	while (words && statement_next(log, line, sizeof(line), &id, &sent)) {
-		/* an idle lane reads the schema's version, and ends that with a ROLLBACK, and the limits of skus when
-		 * they have become old */
+		/* an idle lane reads the schema's version, and ends that with a ROLLBACK; it reads the limits of skus
+		 * when they have become old, which is once at most */
 		bool ends = looked[id] && strncmp(sent, "ROLLBACK", 8) == 0;
 
-		looked[id] = strstr(sent, "FROM schema_version") || strstr(sent, "FROM sku_limit");
+		looked[id] = strstr(sent, "FROM schema_version") || (strstr(sent, "FROM sku_limit") && limits++ == 0);
 		if (!own[id] || looked[id] || ends || !strstr(sent, words))
 			continue;
 		count++;
