@@ -528,21 +528,32 @@ Test(exec, waits_while_the_database_refuses)
 	flow_end();
 }
 
+/* A worker has claimed all orders. Its program runs, and waits for the gate. */
+static void exec_behind_gate(const char *gate, const char *worker)
+{
+	trap_exec(GATE " " LOOP_FORMAT("echo $id done"), gate);
+	flow_step("start %s work settle --once --lease 60", worker);
+	trap_begun();
+}
+
 /* Answers for orders that the worker has lost are named in the log. */
 Test(exec, tells_what_is_lost)
 {
+	char first[300], second[300];
+
 	flow_begin();
+	snprintf(first, sizeof(first), "%s/%s.first", scratch_dir(), flow_scratch()->name);
+	snprintf(second, sizeof(second), "%s/%s.second", scratch_dir(), flow_scratch()->name);
 	flow_orders("R", 3);
-	exec_that_notes("0.5");
-	flow_steps("start W work settle --once --lease 60",
-	           "wait task 1 -> open",
-	           "release R2  -> released",
-	           "end W       -> 0 '~event=orders_lost task=1 lost=1 lease_lost=0'");
+	exec_behind_gate(first, "W");
+	flow_step("release R2 -> released");
+	trap_gate(first);
+	flow_step("end W      -> 0 '~event=orders_lost task=1 lost=1 lease_lost=0'");
 	flow_orders("S", 2);
-	flow_steps("start W work settle --once --lease 60",
-	           "wait task 2 -> open",
-	           "give-back 2 -> 200",
-	           "end W       -> 0 '~event=orders_lost task=2 lost=2 lease_lost=1'");
+	exec_behind_gate(second, "W");
+	flow_step("give-back 2 -> 200");
+	trap_gate(second);
+	flow_step("end W       -> 0 '~event=orders_lost task=2 lost=2 lease_lost=1'");
 	flow_end();
 }
 
