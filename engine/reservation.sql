@@ -103,11 +103,11 @@ TIMESTAMP'2000-01-01 00:00:00'
 
 -- name: reservation_add (prepared, never_waits)
 -- Held, or held and confirmed in one step. Values: (id, order_id, lines_hash, key_id or 0, state, seconds to live,
--- noted).
-INSERT INTO reservation (reservation_id, order_id, lines_hash, key_id, state, expires_at, due_at, confirmed_at,
-                         attempts, created_at, changed, last_event, noted)
-VALUES (?, ?, ?, NULLIF(?, 0), ?, @t + INTERVAL ? SECOND, IF(state = {held}, expires_at, @t),
-        IF(state = {held}, {not_yet}, @t), 0, @t, @s, @w | @n, ?);
+-- noted). @t is a text: created_at is read from it once, and the other times from created_at, which stands before them.
+INSERT INTO reservation (reservation_id, order_id, lines_hash, key_id, state, created_at, expires_at, due_at,
+                         confirmed_at, attempts, changed, last_event, noted)
+VALUES (?, ?, ?, NULLIF(?, 0), ?, @t, created_at + INTERVAL ? SECOND, IF(state = {held}, expires_at, created_at),
+        IF(state = {held}, {not_yet}, created_at), 0, @s, @w | @n, ?);
 
 -- name: reservation_note_customer (prepared, never_waits)
 -- A new order that has a customer and nothing else. Values: (reservation_id, customer, state).
