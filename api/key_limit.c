@@ -62,7 +62,7 @@ void key_limit_begin(struct key_limit *l, struct key *key, struct op *first)
 	for (struct op *op = first; op; op = op->next) {
 		op->key_id = key->key_id;
 		op->by = key->name;
-		if (op->kind == OP_RESERVE || op->kind == OP_AMEND)
+		if (op_asks(op))
 			op_judge(key, op);
 	}
 	pthread_mutex_unlock(&l->keys->lock);
@@ -139,7 +139,7 @@ static void op_end(struct key_limit *l, struct key *key, const struct op *op)
 	struct key               *holder;
 	int64_t                   units;
 
-	if ((op->kind == OP_RESERVE || op->kind == OP_AMEND) && op->reserve.held_units > 0)
+	if (op_asks(op) && op->reserve.held_units > 0)
 		reservation_ended(key, op);
 	if (op->kind == OP_AMEND)
 		hold_amended(l, op);

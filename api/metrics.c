@@ -73,10 +73,8 @@ void metrics_answered(struct metrics *m, enum route route, int status, int64_t t
 
 void metrics_ended(struct metrics *m, const struct op *op, enum outcome outcome)
 {
-	if (op->kind == OP_RESERVE && outcome == OUTCOME_OK)
-		add(&m->granted, 1);
-	else if (op->kind == OP_RESERVE && !outcome_is_repeat(outcome))
-		add(&m->orders_refused[outcome], 1);
+	if (op->kind == OP_RESERVE && (outcome == OUTCOME_OK || !outcome_is_repeat(outcome)))
+		add(outcome == OUTCOME_OK ? &m->granted : &m->orders_refused[outcome], 1);
 	add(&m->settled, outcome == OUTCOME_OK && op->becomes == SETTLED);
 }
 

@@ -9,11 +9,16 @@ enum op_stage { STAGE_QUEUED, STAGE_TAKEN, STAGE_CANCELLED };
 
 enum { OF_ORDER, OF_MOVEMENT };
 enum { CHANGES, MAKES };
-enum { OF_STOCK, OF_OTHER };
+enum { NO_LINES, ASKED_FOR, MOVED, OF_OTHER };
 const struct op_trait op_traits[OP_KINDS] = {
 #define ASKED(kind, thread, bytes) [kind] = {.by = thread, .size = bytes},
-#define LANE(kind, noun, id, effect, lines_of, state) \
-	[kind] = {BY_LANE, .of_movement = OF_##id, .makes = effect, .divides = OF_##lines_of, .becomes = state},
+#define LANE(kind, noun, id, effect, lines, state) \
+	[kind] = {BY_LANE,                         \
+	          .of_movement = OF_##id,          \
+	          .makes = effect,                 \
+	          .asks = (lines) == ASKED_FOR,    \
+	          .divides = (lines) == OF_OTHER,  \
+	          .becomes = state},
 #include "engine/op_kinds.def"
 #undef LANE
 #undef ASKED

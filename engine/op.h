@@ -31,6 +31,7 @@ struct op_trait {
 	size_t                 size;        /* of a payload that the union only points to; 0 otherwise */
 	bool                   of_movement; /* its id is a movement's, not an order's */
 	bool                   makes;       /* it makes the row of its id; false: it changes the one that is there */
+	bool                   asks;        /* its lines are what the order is to have: it has a struct reserve */
 	bool                   divides;     /* its lines are units of the other order's lines */
 	enum reservation_state becomes;     /* its order, unless the operation says otherwise; 0: see op_state */
 };
@@ -377,6 +378,16 @@ void                                 op_lose(struct op *op, const char *to, size
 static inline const struct op_trait *op_trait(const struct op *op)
 {
 	return &op_traits[op->kind];
+}
+/* True: its lines are units that the order is to have, now or instead of those that it has. */
+static inline bool op_asks(const struct op *op)
+{
+	return op_traits[op->kind].asks;
+}
+/* True: it is of this kind, and was decided to be done. */
+static inline bool op_writes(const struct op *op, enum op_kind kind)
+{
+	return op->writes && op->kind == kind;
 }
 /* True: a movement of a kind that has one of the traits. */
 static inline bool op_moves(const struct op *op, unsigned traits)

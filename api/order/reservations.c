@@ -102,7 +102,7 @@ static void good_write(struct json_writer *w, void *arg)
 	reservation_json(w, op->reservation);
 	if (op->kind == OP_GET)
 		kin_write(w, op);
-	if ((op->kind == OP_RESERVE || op->kind == OP_AMEND) && op_has_faults(op))
+	if (op_asks(op) && op_has_faults(op))
 		faults_write(w, "short", op, SHORT);
 	if (op->kind == OP_CONFIRM && op->change.reacquired && op->outcome == OUTCOME_OK)
 		json_put_bool(w, "reacquired", true);

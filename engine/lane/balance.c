@@ -191,13 +191,11 @@ static void quotas_meet(struct lane *l)
 	for (size_t i = 0; i < b->count; i++) {
 		const struct op          *op = b->ops[i];
 		const struct reservation *found = op->found;
+		const char               *customer = quota_customer(op);
 
-		if (op->kind == OP_RESERVE && !found &&
-		    !(b->guard_alone && op->customer && op->reserve.mode != BEST_EFFORT))
-			lines_limited(b->quotas, op->customer, op->lines, op->lines_count);
-		if (op->kind == OP_AMEND && found &&
-		    !(b->guard_alone && found->customer && op->reserve.mode != BEST_EFFORT))
-			lines_limited(b->quotas, found->customer, op->lines, op->lines_count);
+		if (op_asks(op) && op_trait(op)->makes == !found &&
+		    !(b->guard_alone && customer && op->reserve.mode != BEST_EFFORT))
+			lines_limited(b->quotas, customer, op->lines, op->lines_count);
 		if (op->kind == OP_CONFIRM && op->change.reacquire && found && found->customer &&
 		    reservation_reads(found) == EXPIRED)
 			lines_limited(b->quotas, found->customer, found->lines, found->lines_count);

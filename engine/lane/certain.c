@@ -19,7 +19,7 @@ bool op_is_refused(const struct op *op)
 	bool amends = op->kind == OP_AMEND;
 
 	if (op->outcome == OUTCOME_OK || (amends && op->outcome == OUTCOME_REPLAYED)) /* a partial grant */
-		return (amends || op->kind == OP_RESERVE) && op->reserve.mode == BEST_EFFORT && op_has_faults(op);
+		return op_asks(op) && op->reserve.mode == BEST_EFFORT && op_has_faults(op);
 	return op->outcome == UNKNOWN_SKU || op->outcome == SHORT || op_is_of_kinds(op) || op_is_beyond(op) ||
 	       is_kept_back(op);
 }
@@ -66,7 +66,7 @@ static void quota_is_certain(struct quota *quota, void *arg)
 bool op_is_certain(const struct op *op, const struct batch *b)
 {
 	struct certainty          quotas = {op, true};
-	const struct reservation *old = op->kind == OP_AMEND ? op->found : op->other;
+	const struct reservation *old = op_before(op);
 
 	if (op->lookup_seq == 0 || (old && old->changed != op->other_before))
 		return false;

@@ -89,8 +89,7 @@ static enum outcome replaced_decide(const struct op *op)
  * row may have less than none. */
 static void line_decide(struct batch *b, struct op *op, struct line *line)
 {
-	bool               replaces = op->other_id || op->kind == OP_AMEND;
-	const struct line *old = replaces ? stored_line(op_replaced(op), line) : NULL;
+	const struct line *old = b->needs & NEEDS_BACK ? stored_line(op_replaced(op), line) : NULL;
 
 	line->reserved = old && old->qty > 0 ? old->qty : 0;
 	line->available = line->reserved;

@@ -242,7 +242,5 @@ bool op_is_of_kinds(const struct op *op)
 
 bool op_is_of_kinds_alone(const struct op *op)
 {
-	bool reserves = op->kind == OP_RESERVE || op->kind == OP_AMEND;
-
-	return op_is_of_kinds(op) && !(reserves && op->reserve.mode == BEST_EFFORT);
+	return op_is_of_kinds(op) && !(op_asks(op) && op->reserve.mode == BEST_EFFORT);
 }

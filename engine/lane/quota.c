@@ -370,7 +370,7 @@ void quotas_at_fault(const struct quotas *q, const struct op *op, void (*each)(s
 		for (size_t i = 0; i < op->found->lines_count; i++)
 			line_at_fault(&f, &op->found->lines[i], op->found->lines[i].fault);
 	}
-	if (op->kind != OP_RESERVE && op->kind != OP_AMEND)
+	if (!op_asks(op))
 		return;
 	f.customer = quota_customer(op);
 	for (size_t i = 0; i < op->lines_count; i++)

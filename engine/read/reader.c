@@ -107,12 +107,20 @@ static enum db_result reader_ask(struct reader *r, size_t how, struct op **ops, 
  * in between. */
 static bool looks_on(const struct op *op)
 {
-	bool of_skus = op->kind == OP_LIST_SKUS || op->kind == OP_SEARCH_SKUS;
+	size_t rows;
 
-	if (op->kind != OP_LIST_RESERVATIONS && !of_skus)
+	switch (op->kind) {
+	case OP_LIST_SKUS:
+	case OP_SEARCH_SKUS:
+		rows = op->lines_count;
+		break;
+	case OP_LIST_RESERVATIONS:
+		rows = op->query->items;
+		break;
+	default:
 		return false;
-	return op->outcome == OUTCOME_OK && op->query->page.cursor[0] &&
-	       (of_skus ? op->lines_count : op->query->items) == 0 && !op_cancelled(op) &&
+	}
+	return rows == 0 && op->outcome == OUTCOME_OK && op->query->page.cursor[0] && !op_cancelled(op) &&
 	       clock_ms() < op->arrived_ms + LOOK_ON_MS;
 }
 

@@ -5,11 +5,6 @@
 #include "engine/write/fence.h"
 #include "engine/promise/relocate.h"
 
-static bool amends(const struct op *op)
-{
-	return op->writes && op->kind == OP_AMEND;
-}
-
 static const struct line *line_before(const struct op *op, const struct line *line)
 {
 	return line_like(op->found->lines, op->found->lines_count, line);
@@ -30,7 +25,7 @@ static void orders_write(struct lane *l, bool claimed)
 {
 	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++)
-		if (amends(l->batch.ops[i]) && reservations_claimed(&l->batch.ops[i]->found, 1) == claimed)
+		if (op_writes(l->batch.ops[i], OP_AMEND) && reservations_claimed(&l->batch.ops[i]->found, 1) == claimed)
 			reservations_as_read(&l->rows, &l->batch.ops[i]->found, 1);
 	if (l->rows.count == 0)
 		return;
@@ -47,7 +42,7 @@ static void times_write(struct lane *l)
 	for (size_t i = 0; i < l->batch.count; i++) {
 		const struct op *op = l->batch.ops[i];
 
-		if (amends(op) && op->reserve.ttl_s > 0 && op->found->state == HELD)
+		if (op_writes(op, OP_AMEND) && op->reserve.ttl_s > 0 && op->found->state == HELD)
 			values_row(&l->rows, V_INT(op->found->reservation_id), V_INT(op->reserve.ttl_s));
 	}
 	txn_rows(&l->txn, AMEND_TTL, &l->rows);
@@ -58,7 +53,8 @@ static void shorts_drop(struct lane *l)
 {
 	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++)
-		if (amends(l->batch.ops[i]) && l->batch.ops[i]->found->noted & (NOTED_TEXTS | NOTED_SHORTS))
+		if (op_writes(l->batch.ops[i], OP_AMEND) &&
+		    l->batch.ops[i]->found->noted & (NOTED_TEXTS | NOTED_SHORTS))
 			values_row(&l->rows, V_INT(l->batch.ops[i]->found->reservation_id));
 	txn_rows(&l->txn, AMEND_SHORTS_DROP, &l->rows);
 }
@@ -70,7 +66,7 @@ static void lines_leave(struct lane *l)
 	for (size_t i = 0; i < l->batch.count; i++) {
 		const struct op *op = l->batch.ops[i];
 
-		for (size_t k = 0; amends(op) && k < op->found->lines_count; k++)
+		for (size_t k = 0; op_writes(op, OP_AMEND) && k < op->found->lines_count; k++)
 			if (units_after(op, &op->found->lines[k]) == 0)
 				line_leaves(&out, op->found, &op->found->lines[k], op->found->lines[k].qty, true);
 	}
@@ -86,7 +82,7 @@ static void lines_set(struct lane *l)
 	for (size_t i = 0; i < l->batch.count; i++) {
 		const struct op *op = l->batch.ops[i];
 
-		for (size_t k = 0; amends(op) && k < op->lines_count; k++) {
+		for (size_t k = 0; op_writes(op, OP_AMEND) && k < op->lines_count; k++) {
 			const struct line *line = &op->lines[k], *old = line_before(op, line);
 
 			if (line->granted == 0 || (old && old->qty == line->granted && old->slot == line->slot))
@@ -143,7 +139,7 @@ static void key_holds_set(struct lane *l)
 		const struct op *op = l->batch.ops[i];
 		int64_t          units = 0;
 
-		if (!amends(op) || !op->found->key_id)
+		if (!op_writes(op, OP_AMEND) || !op->found->key_id)
 			continue;
 		for (size_t k = 0; k < op->lines_count; k++)
 			units += op->lines[k].granted;
@@ -158,7 +154,7 @@ void amends_insert(struct lane *l)
 		return;
 	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++)
-		if (amends(l->batch.ops[i]))
+		if (op_writes(l->batch.ops[i], OP_AMEND))
 			differences_list(&l->rows, l->batch.ops[i]);
 	txn_run(&l->txn, AMEND_ADD, &(struct fill){.rows = &l->rows});
 	key_holds_set(l);

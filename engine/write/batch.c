@@ -93,22 +93,23 @@ static bool op_ends(const struct op *op)
 	return op->becomes == RELEASED || op->becomes == SETTLED;
 }
 
-static unsigned reserve_needs(const struct op *op)
+/* An order that gets other lines keeps its notes. */
+static unsigned asked_needs(const struct op *op)
 {
 	const struct reserve *r = &op->reserve;
+	bool                  makes = op_trait(op)->makes;
 	bool notes = op->reference || op->customer || r->ship_after > 0 || r->waits_since > 0 || r->mode == BEST_EFFORT;
 
-	return NEEDS_UNITS | (notes ? NEEDS_NOTE : 0) | (op->customer ? NEEDS_BACK : 0) | (r->limited ? NEEDS_HOLD : 0);
+	return NEEDS_UNITS | (makes && notes ? NEEDS_NOTE : 0) | (op->customer || !makes ? NEEDS_BACK : 0) |
+	       (r->limited ? NEEDS_HOLD : 0);
 }
 
 unsigned op_needs(const struct op *op)
 {
 	unsigned needs = NEEDS(op->kind);
 
-	if (op->kind == OP_RESERVE)
-		needs |= reserve_needs(op);
-	if (op->kind == OP_AMEND)
-		needs |= NEEDS_UNITS | NEEDS_BACK | (op->reserve.limited ? NEEDS_HOLD : 0);
+	if (op_asks(op))
+		needs |= asked_needs(op);
 	if (op->kind == OP_MOVE)
 		needs |= NEEDS_UNITS | (op->other_id ? NEEDS_RETURN : 0);
 	if (op_ends(op) || (op->kind == OP_CONFIRM && op->change.reacquire))
@@ -171,7 +172,14 @@ bool op_takes_again(const struct op *op)
 
 struct reservation *op_replaced(const struct op *op)
 {
-	return op->kind == OP_RESERVE ? op->other : op->kind == OP_AMEND ? op->found : NULL;
+	if (!op_asks(op))
+		return NULL;
+	return op_trait(op)->makes ? op->other : op->found;
+}
+
+struct reservation *op_before(const struct op *op)
+{
+	return op_asks(op) ? op_replaced(op) : op->other;
 }
 
 struct reservation *op_changes(const struct op *op)
@@ -189,7 +197,7 @@ size_t op_ended(const struct op *op, const struct line **lines)
 
 void op_gives(const struct op *op, const struct batch *b, struct shares *s)
 {
-	const struct reservation *of = op_changes(op);
+	const struct reservation *of = op_changes(op), *old = op_replaced(op);
 	const struct line        *lines;
 	size_t                    count;
 
@@ -197,12 +205,11 @@ void op_gives(const struct op *op, const struct batch *b, struct shares *s)
 		portions_lower(&s->customers, of->customer, op->lines, op->lines_count);
 	if (op->kind == OP_CONFIRM && of->state == EXPIRED)
 		portions_raise(&s->customers, of->customer, of->lines, of->lines_count);
-	if (op->kind == OP_RESERVE && of)
-		promise_replace(s, of, op->customer, op->lines, op->lines_count, b->slot);
+	if (old)
+		promise_replace(s, old, op_trait(op)->makes ? op->customer : old->customer, op->lines, op->lines_count,
+		                b->slot);
 	else if (op->kind == OP_RESERVE)
 		portions_raise(&s->customers, op->customer, op->lines, op->lines_count);
-	if (op->kind == OP_AMEND)
-		promise_replace(s, of, of->customer, op->lines, op->lines_count, b->slot);
 	if (!op_ends(op))
 		return;
 	count = op_ended(op, &lines);

@@ -134,6 +134,9 @@ struct reservation *op_changes(const struct op *op);
 /* The stored order with units that count for the operation: the order that is replaced, or that gets other lines; NULL:
  * there is none. */
 struct reservation *op_replaced(const struct op *op);
+/* The stored order that the operation replaces, changes the lines of, divides, or brings units back from; NULL: there
+ * is none. It may change between two looks. */
+struct reservation *op_before(const struct op *op);
 /* The lines of an operation that ends a promise: all of the order, or those of the part. Returns their number. */
 size_t op_ended(const struct op *op, const struct line **lines);
 /* Adds the units that the operation, which writes, takes out of `reserved`, by the slots of stored lines, and what

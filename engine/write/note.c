@@ -57,7 +57,7 @@ static void texts_insert(struct lane *l)
 			values_row(&l->rows, V_INT(op->new_id), V_TEXT(op->reference), V_TEXT(NULL),
 			           V_TEXT(op_customer(op)), V_TEXT(op_trait(op)->divides ? NULL : op->other_id),
 			           V_INT(op_state(op)));
-		if (op->writes && op->kind == OP_RESERVE && op->other)
+		if (op_writes(op, OP_RESERVE) && op->other)
 			values_row(&l->rows, V_INT(op->other->reservation_id), V_TEXT(NULL), V_TEXT(op->id),
 			           V_TEXT(NULL), V_TEXT(NULL), V_INT(RELEASED));
 	}
@@ -66,7 +66,7 @@ static void texts_insert(struct lane *l)
 
 static bool ships_later(const struct op *op)
 {
-	return op->writes && op->kind == OP_RESERVE && op_not_before(op) > 0;
+	return op_writes(op, OP_RESERVE) && op_not_before(op) > 0;
 }
 
 static void ship_after_write(struct lane *l)

@@ -25,16 +25,6 @@ int64_t op_not_before(const struct op *op)
 
 /* ---- held back, or no more */
 
-static bool holds_back(const struct op *op)
-{
-	return op->writes && op->kind == OP_ON_HOLD;
-}
-
-static bool lifts(const struct op *op)
-{
-	return op->writes && op->kind == OP_OFF_HOLD;
-}
-
 /* Adds the order to l->rows; `hold_until`: 0 where it is held back no more. */
 static void given_row(struct lane *l, const struct reservation *r, int64_t hold_until)
 {
@@ -51,7 +41,7 @@ static void tasks_lose(struct lane *l)
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
 
-		if (holds_back(op) && op->found->state == CONFIRMED && reservations_claimed(&op->found, 1))
+		if (op_writes(op, OP_ON_HOLD) && op->found->state == CONFIRMED && reservations_claimed(&op->found, 1))
 			reservations_as_read(&l->rows, &op->found, 1);
 	}
 	txn_rows(&l->txn, TASK_LOSE, &l->rows);
@@ -64,7 +54,7 @@ static void held_write(struct lane *l, bool claimed)
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
 
-		if (holds_back(op) && reservations_claimed(&op->found, 1) == claimed)
+		if (op_writes(op, OP_ON_HOLD) && reservations_claimed(&op->found, 1) == claimed)
 			given_row(l, op->found, op->change.hold_until);
 	}
 	txn_move(&l->txn, RESERVATION_ON_HOLD, &(struct fill){.rows = &l->rows, .claimed = claimed});
@@ -74,7 +64,7 @@ static void lifted_write(struct lane *l)
 {
 	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++)
-		if (lifts(l->batch.ops[i]))
+		if (op_writes(l->batch.ops[i], OP_OFF_HOLD))
 			given_row(l, l->batch.ops[i]->found, 0);
 	txn_move(&l->txn, RESERVATION_OFF_HOLD, &(struct fill){.rows = &l->rows});
 }
@@ -102,12 +92,12 @@ static void rows_add(struct lane *l)
 		const struct op          *op = l->batch.ops[i];
 		const struct reservation *from = op->writes ? op_hold_from(op) : NULL;
 
-		if (holds_back(op))
+		if (op_writes(op, OP_ON_HOLD))
 			hold_row(l, op->found->reservation_id, op->change.hold_until, op->found->ship_after,
 			         op->change.reason);
 		if (from)
 			hold_row(l, op->new_id, from->hold_until,
-			         op->kind == OP_RESERVE ? op->reserve.ship_after : from->ship_after, from->hold_reason);
+			         op_asks(op) ? op->reserve.ship_after : from->ship_after, from->hold_reason);
 	}
 	txn_rows(&l->txn, ON_HOLD_ADD, &l->rows);
 }
@@ -115,9 +105,9 @@ static void rows_add(struct lane *l)
 /* The order with the row that the operation removes; NULL: none has one. */
 static const struct reservation *hold_ended(const struct op *op)
 {
-	bool                      replaced = op->kind == OP_RESERVE && op->other;
+	bool                      replaced = op_writes(op, OP_RESERVE) && op->other;
 	bool                      ended = !op_trait(op)->divides && (op->becomes == RELEASED || op->becomes == SETTLED);
-	const struct reservation *of = replaced ? op->other : ended || lifts(op) ? op->found : NULL;
+	const struct reservation *of = replaced ? op->other : ended || op_writes(op, OP_OFF_HOLD) ? op->found : NULL;
 
 	return op->writes && of && of->noted & NOTED_ON_HOLD ? of : NULL;
 }

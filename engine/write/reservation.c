@@ -78,7 +78,7 @@ static void look_up_meet(struct lane *l, struct reservation_reader *in)
 {
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op                *op = l->batch.ops[i];
-		const struct reservation *before = op->kind == OP_AMEND ? op->found : op->other;
+		const struct reservation *before = op_before(op);
 
 		if (!wants_look_up(op))
 			continue;
@@ -199,8 +199,7 @@ static bool is_late(const struct op *op)
 
 static bool is_meant(const struct transition *change, const struct op *op)
 {
-	return op->writes && op->kind == change->kind && op->found->state == change->from &&
-	       is_late(op) == change->late;
+	return op_writes(op, change->kind) && op->found->state == change->from && is_late(op) == change->late;
 }
 
 /* The lines of these reservations name the own slot from now on, or are no longer live. */
@@ -240,7 +239,7 @@ static void change_write(struct lane *l, const struct transition *change)
 
 static bool extends(const struct op *op, int64_t ttl_s)
 {
-	return op->writes && op->kind == OP_EXTEND && (ttl_s == 0 || op->change.ttl_s == ttl_s);
+	return op_writes(op, OP_EXTEND) && (ttl_s == 0 || op->change.ttl_s == ttl_s);
 }
 
 /* Writes the extensions that are as long as the first one, at `first`. */
@@ -283,7 +282,7 @@ void reservations_lock(struct lane *l)
 
 static bool replaces(const struct op *op)
 {
-	return op->writes && op->kind == OP_RESERVE && op->other;
+	return op_writes(op, OP_RESERVE) && op->other;
 }
 
 /* Writes the replaced orders: confirmed ones that no task had when they were read (claimed false), or the others. */
@@ -313,8 +312,8 @@ static const struct reservation *state_changed(const struct op *op)
 {
 	if (replaces(op))
 		return op->other;
-	for (size_t i = 0; op->writes && i < LENGTH(changes); i++)
-		if (changes[i].kind == op->kind)
+	for (size_t i = 0; i < LENGTH(changes); i++)
+		if (op_writes(op, changes[i].kind))
 			return op->found;
 	return NULL;
 }
@@ -352,18 +351,13 @@ void reservations_change(struct lane *l)
 
 /* ---- new reservations */
 
-static bool holds(const struct op *op)
-{
-	return op->writes && op->kind == OP_RESERVE;
-}
-
 static void lines_insert(struct lane *l)
 {
 	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++) {
 		const struct op *op = l->batch.ops[i];
 
-		for (size_t k = 0; holds(op) && k < op->lines_count; k++) {
+		for (size_t k = 0; op_writes(op, OP_RESERVE) && k < op->lines_count; k++) {
 			if (op->lines[k].granted == 0)
 				continue;
 			values_row(&l->rows, V_INT(op->new_id), V_INT(sku_id(op->lines[k].sku)),
@@ -382,7 +376,7 @@ static void key_holds_insert(struct lane *l)
 		struct op *op = l->batch.ops[i];
 		int64_t    units = 0;
 
-		if (!holds(op) || !op->reserve.limited || op->becomes == CONFIRMED)
+		if (!op_writes(op, OP_RESERVE) || !op->reserve.limited || op->becomes == CONFIRMED)
 			continue;
 		for (size_t k = 0; k < op->lines_count; k++)
 			units += op->lines[k].granted;
@@ -414,7 +408,7 @@ void reservations_insert(struct lane *l)
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
 
-		if (!holds(op))
+		if (!op_writes(op, OP_RESERVE))
 			continue;
 		op->new_id = lane_new_id(l);
 		values_row(&l->rows, V_INT(op->new_id), V_TEXT(op->id), V_BYTES(op->lines_hash, sizeof(op->lines_hash)),
@@ -486,12 +480,12 @@ static struct reservation *reservation_made(const struct op *op, int64_t now)
 
 void reservation_changed(struct reservation *r, const struct op *op, int64_t now)
 {
+	assert(!op_trait(op)->makes && !op_asks(op));
 	r->read_at = now;
-	if (op->kind == OP_ON_HOLD || op->kind == OP_OFF_HOLD) {
+	if (!op->becomes) { /* held back, or no more */
 		on_hold_changed(r, op);
 		return;
 	}
-	assert(op->becomes);
 	r->state = op->becomes;
 	if (r->state == RELEASED)
 		r->released_at = now;
@@ -507,26 +501,31 @@ void reservation_changed(struct reservation *r, const struct op *op, int64_t now
 	}
 }
 
+/* reservation_changed for an order that owns its texts. */
+static void row_changed(struct reservation *r, const struct op *op, int64_t now)
+{
+	char *error = r->last_error, *reason = r->hold_reason;
+
+	reservation_changed(r, op, now);
+	if (!r->last_error)
+		free(error);
+	if (r->hold_reason != reason) {
+		free(reason);
+		r->hold_reason = mem_copy(r->hold_reason);
+	}
+}
+
 void reservation_answer(struct op *op, int64_t now, int64_t stamp)
 {
-	if (op->writes && op->kind == OP_AMEND) {
+	if (op_writes(op, OP_AMEND)) {
 		op->reservation = amend_made(op, now);
 	} else if (op->writes && op_trait(op)->makes) {
 		op->reservation = op_trait(op)->divides ? split_made(op, now) : reservation_made(op, now);
 	} else {
 		op->reservation = op->found; /* NULL where there is none */
 		op->found = NULL;
-	}
-	if (op->writes && op->kind != OP_AMEND && !op_trait(op)->makes) {
-		char *error = op->reservation->last_error, *reason = op->reservation->hold_reason;
-
-		reservation_changed(op->reservation, op, now);
-		if (!op->reservation->last_error)
-			free(error);
-		if (op->reservation->hold_reason != reason) {
-			free(reason);
-			op->reservation->hold_reason = mem_copy(op->reservation->hold_reason);
-		}
+		if (op->writes)
+			row_changed(op->reservation, op, now);
 	}
 	if (op->writes)
 		op->reservation->version = stamp;

@@ -13,8 +13,8 @@
  * none. */
 static const struct reservation *claimed_order(const struct op *op)
 {
-	bool asks = op->becomes == SETTLED || op->kind == OP_RESERVE || op->kind == OP_AMEND || op->kind == OP_ON_HOLD;
-	struct reservation *r = asks ? op_changes(op) : NULL;
+	bool                reads = op->becomes == SETTLED || op_asks(op) || op->kind == OP_ON_HOLD;
+	struct reservation *r = reads ? op_changes(op) : NULL;
 
 	return r && r->state == CONFIRMED && reservations_claimed(&r, 1) ? r : NULL;
 }

@@ -18,7 +18,7 @@ int64_t op_waits_since(const struct op *op)
 {
 	int64_t given = 0;
 
-	if (op->kind == OP_RESERVE && op->reserve.waits_since > 0)
+	if (op_asks(op) && op->reserve.waits_since > 0)
 		given = op_waits(op) ? op->reserve.waits_since : 0;
 	else if (op->other && op_trait(op)->makes && !op_trait(op)->of_movement)
 		given = op->other->waits_since;
@@ -83,7 +83,7 @@ static void made_list(struct lane *l, const struct op *op, struct waits *w)
 	if ((state != HELD && state != CONFIRMED) || !op_waits(op))
 		return;
 	lines_list(&l->rows, op->lines, op->lines_count, op->new_id, state == HELD,
-	           op->kind == OP_RESERVE ? op->reserve.waits_since : 0, op->other ? op->other->reservation_id : 0);
+	           op_asks(op) ? op->reserve.waits_since : 0, op->other ? op->other->reservation_id : 0);
 	if (amended)
 		follow_list(w, op, state == HELD);
 	order_list(w, op->new_id, amended);
