@@ -426,10 +426,12 @@ static void change_without_doubt(struct maker *k, struct ask *a)
 
 	if (a->what == ASK_KICK && o->tried && o->state == ORDER_CONFIRMED)
 		a->what = ASK_CONFIRM;
-	if (a->what == ASK_EXTEND && o->told)
+	if ((a->what == ASK_EXTEND || (a->what == ASK_AMEND && a->ttl_s)) && o->told)
 		a->ttl_s = LONG_TTL_S;
-	if (lies_aside(k->model, o))
+	if (lies_aside(k->model, o)) {
 		a->what = ASK_RELEASE;
+		a->wrong = 0;
+	}
 }
 
 static void change_make(struct maker *k, struct ask *a, enum asked what)
@@ -465,6 +467,44 @@ static void extend_make(struct maker *k, struct ask *a)
 	change_make(k, a, ASK_EXTEND);
 }
 
+/* The lines that an order has, more or fewer units of them, and others. In a walk about lines no units are added that
+ * wait: an order has one turn at a place. */
+static void amend_of(struct maker *k, struct ask *a, int id)
+{
+	const struct cells *had;
+	bool                same = chance(k, 10) == 0;
+
+	*a = (struct ask){.what = ASK_AMEND, .id = id};
+	a->ttl_s = chance(k, 3) ? 0 : ttl_make(k);
+	a->best_effort = !k->waits && chance(k, 3) == 0;
+	a->force = chance(k, 3) == 0;
+	a->wrong = wrong_make(k);
+	had = &k->model->order[id].held;
+	if (!same && chance(k, 2))
+		cells_make(k, &a->lines, k->waits ? 2 : 12, false);
+	EACH_CELL(s, p)
+	{
+		int64_t more = had->qty[s][p] ? 1 + chance(k, (unsigned)had->qty[s][p] + 3) : a->lines.qty[s][p];
+
+		if (same || (had->qty[s][p] && chance(k, 4)))
+			line_set(a, s, p, same || chance(k, 3) == 0 ? had->qty[s][p] : more);
+		if (k->waits && k->model->kind[p] == INCOMING)
+			line_set(a, s, p, least(a->lines.qty[s][p], had->qty[s][p]));
+	}
+	if (!any_line(a))
+		line_set(a, 0, MAIN, 1);
+	change_without_doubt(k, a);
+}
+
+static void amend_make(struct maker *k, struct ask *a)
+{
+	int id = id_find(k, k->orders);
+
+	for (int i = chance(k, 8) ? 0 : 40; i < 40 && !order_lives(&k->model->order[id]); i++)
+		id = id_find(k, k->orders);
+	amend_of(k, a, id);
+}
+
 static void kick_make(struct maker *k, struct ask *a)
 {
 	change_make(k, a, ASK_KICK);
@@ -497,6 +537,8 @@ static void claimed_make(struct maker *k, struct ask *a)
 	for (int i = 0; i < 40 && !k->model->order[id].claimed; i++)
 		id = order_find(k, ORDER_CONFIRMED, ORDER_CONFIRMED);
 	if (chance(k, 3) == 0) {
+		amend_of(k, a, id);
+	} else if (chance(k, 2)) {
 		replace_make(k, a);
 		a->other = k->model->order[id].told ? 0 : id + 1;
 		a->confirm = true;
@@ -533,12 +575,12 @@ void make_one(struct maker *k, struct ask *a)
 		{3, count_make},     {1, transfer_make},   {2, move_again},  {9, reserve_make},
 		{3, reserve_again},  {5, split_make},      {1, split_again}, {5, confirm_make},
 		{3, reacquire_make}, {4, release_make},    {2, extend_make}, {2, kick_make},
-		{1, get_make},       {4, settle_make},     {3, hold_make},
+		{1, get_make},       {4, settle_make},     {3, hold_make},   {5, amend_make},
 	};
 	static const struct making of_lines[] = {
 		{5, loss_make},    {3, arrival_make}, {1, transfer_make}, {2, reserve_make},
 		{4, told_make},    {2, replace_make}, {1, confirm_make},  {1, split_make},
-		{2, claimed_make}, {1, settle_make},  {1, hold_make},
+		{4, claimed_make}, {1, settle_make},  {1, hold_make},     {5, amend_make},
 	};
 
 	if (k->waits && chance(k, 2))

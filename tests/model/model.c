@@ -119,7 +119,7 @@ void model_do(struct model *m, const struct ask *ask, struct verdict *out)
 		[ASK_RESERVE] = reserve_do,   [ASK_SPLIT] = split_do,     [ASK_CONFIRM] = confirm_do,
 		[ASK_REACQUIRE] = confirm_do, [ASK_RELEASE] = release_do, [ASK_EXTEND] = extend_do,
 		[ASK_KICK] = kick_do,         [ASK_GET] = get_do,         [ASK_SETTLE] = settle_do,
-		[ASK_HOLD] = hold_do,         [ASK_LET_GO] = let_go_do,
+		[ASK_HOLD] = hold_do,         [ASK_LET_GO] = let_go_do,   [ASK_AMEND] = amend_do,
 	};
 
 	*out = (struct verdict){0};

@@ -52,6 +52,7 @@ enum asked {
 	ASK_REACQUIRE,
 	ASK_RELEASE,
 	ASK_EXTEND,
+	ASK_AMEND,
 	ASK_KICK,
 	ASK_SETTLE,
 	ASK_HOLD,
@@ -69,7 +70,7 @@ struct ask {
 	int          other;    /* 1 + the order to be replaced, split, or from which units come back; 0: none */
 	enum then    then;     /* the state that the part of a split gets */
 	bool         confirm;  /* held and confirmed in one step */
-	bool         force;    /* settle it, whichever task has it */
+	bool         force;    /* settle or amend it, whichever task has it */
 	struct cells lines;    /* asked for, moved or counted; equal lines are summed already */
 	struct cells expected; /* of a count: named where the line gives `expected` */
 	struct cells loses;    /* named where the line may take promised units; 1 + the place `to`; 0: left out */

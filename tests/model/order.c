@@ -262,13 +262,13 @@ static int64_t asked_of(const struct ask *ask, int s)
 	return units_of(&ask->lines, s) + (ask->wish.places && ask->wish.sku == s ? ask->wish.qty : 0);
 }
 
-/* Of all or nothing. */
+/* Of all or nothing. An order without a customer keeps what it has. */
 static bool refuse_beyond(const struct model *m, const struct order *old, const struct ask *ask, struct verdict *out)
 {
 	bool limited[MODEL_SKUS];
 
 	for (int s = 0; s < MODEL_SKUS; s++) {
-		limited[s] = m->limit[s];
+		limited[s] = m->limit[s] && (ask->what != ASK_AMEND || asked_of(ask, s) > units_of(&old->held, s));
 		if (ask->customer && !ask->best_effort && asked_of(ask, s) > room_of(m, old, ask->customer, s))
 			limit_fault(m, old, ask->customer, s, asked_of(ask, s), out);
 	}
@@ -370,31 +370,37 @@ static int order_nth(struct model *m, int id)
 	return ++m->orders;
 }
 
-void reserve_do(struct model *m, const struct ask *ask, struct verdict *out)
+/* The units that the order gets; false: it is refused. */
+static bool units_grant(const struct model *m, const struct order *old, const struct ask *ask, struct cells *held,
+                        struct verdict *out)
 {
-	struct order *o = &m->order[ask->id], *old = ask->other ? &m->order[ask->other - 1] : NULL;
-	struct cells  there = {0}, held = {0};
-	int64_t       room[MODEL_SKUS];
-	bool          any = false;
+	struct cells there = {0};
+	int64_t      room[MODEL_SKUS];
+	bool         any = false;
 
-	if (made_again(o, ask, out) || refuse_replaced(old, ask, out) || refuse_unknown(m, ask, out) ||
-	    refuse_not_for_sale(m, old, ask, out) || refuse_beyond(m, old, ask, out))
-		return;
+	if (refuse_unknown(m, ask, out) || refuse_not_for_sale(m, old, ask, out) || refuse_beyond(m, old, ask, out))
+		return false;
 	there_are(m, old, &there);
 	for (int s = 0; s < MODEL_SKUS; s++)
 		room[s] = room_of(m, old, ask->customer, s);
-	lines_do(&there, ask, room, &held, out);
-	wish_do(&there, ask, room[ask->wish.sku], &held, out);
+	lines_do(&there, ask, room, held, out);
+	wish_do(&there, ask, room[ask->wish.sku], held, out);
 	EACH_CELL(s, p)
-	any |= held.named[s][p];
-	if (((has_fault(out) && !ask->best_effort) || !any) && refuse_short_of_stopped(m, ask, out))
-		return;
-	if (!any && refuse_all_beyond(m, old, ask, out))
-		return;
-	if ((has_fault(out) && !ask->best_effort) || !any) {
+	any |= held->named[s][p];
+	if (any && (ask->best_effort || !has_fault(out)))
+		return true;
+	if (!refuse_short_of_stopped(m, ask, out) && (any || !refuse_all_beyond(m, old, ask, out)))
 		refuse(out, 409, "short");
+	return false;
+}
+
+void reserve_do(struct model *m, const struct ask *ask, struct verdict *out)
+{
+	struct order *o = &m->order[ask->id], *old = ask->other ? &m->order[ask->other - 1] : NULL;
+	struct cells  held = {0};
+
+	if (made_again(o, ask, out) || refuse_replaced(old, ask, out) || !units_grant(m, old, ask, &held, out))
 		return;
-	}
 	*o = (struct order){.state = ORDER_HELD,
 	                    .nth = order_nth(m, ask->id),
 	                    .ask = *ask,
@@ -588,6 +594,41 @@ void extend_do(struct model *m, const struct ask *ask, struct verdict *out)
 		o->expires_s = m->now_s + ask->ttl_s;
 	else
 		refuse(out, 409, order_state_name(o->state));
+}
+
+/* What the order that made it fell short of is told no more. Units that wait keep their turns: none are added. */
+static void order_gets(struct model *m, struct order *o, const struct cells *held)
+{
+	units_return(m, o);
+	o->held = *held;
+	units_hold(m, o);
+	o->fault = o->second = o->limited = (struct cells){0};
+	o->wish_short = o->claimed = false;
+}
+
+void amend_do(struct model *m, const struct ask *ask, struct verdict *out)
+{
+	struct order *o = &m->order[ask->id];
+	struct ask    asked = *ask;
+	struct cells  held = {0};
+
+	asked.customer = o->customer;
+	out->order = o;
+	out->status = 200;
+	out->replayed = cells_equal(&ask->lines, &o->held);
+	out->ended = out->replayed && (o->state == ORDER_EXPIRED || o->state == ORDER_RELEASED);
+	if (out->ended || (!out->replayed && o->state != ORDER_HELD && o->state != ORDER_CONFIRMED)) {
+		refuse(out, 409, order_state_name(o->state));
+		return;
+	}
+	if (out->replayed || refuse_claimed(o, ask, out) || !units_grant(m, o, &asked, &held, out))
+		return;
+	out->replayed = cells_equal(&held, &o->held);
+	if (out->replayed)
+		return;
+	order_gets(m, o, &held);
+	if (o->state == ORDER_HELD && ask->ttl_s)
+		o->expires_s = m->now_s + ask->ttl_s;
 }
 
 void settle_do(struct model *m, const struct ask *ask, struct verdict *out)

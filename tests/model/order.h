@@ -21,6 +21,7 @@ void split_do(struct model *m, const struct ask *ask, struct verdict *out);
 void confirm_do(struct model *m, const struct ask *ask, struct verdict *out);
 void release_do(struct model *m, const struct ask *ask, struct verdict *out);
 void extend_do(struct model *m, const struct ask *ask, struct verdict *out);
+void amend_do(struct model *m, const struct ask *ask, struct verdict *out);
 void settle_do(struct model *m, const struct ask *ask, struct verdict *out);
 void kick_do(struct model *m, const struct ask *ask, struct verdict *out);
 void hold_do(struct model *m, const struct ask *ask, struct verdict *out);

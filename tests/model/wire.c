@@ -135,6 +135,19 @@ static void reservation_write(struct text *to, const struct ask *ask, uint64_t *
 	text_add(to, ask->wrong == 4 ? ",\"colour\":1}" : "}");
 }
 
+static void amend_write(struct text *to, const struct ask *ask, uint64_t *chance)
+{
+	text_add(to, "{");
+	lines_write(to, ask, chance);
+	if (ask->ttl_s || ask->wrong == 3)
+		text_format(to, ",\"ttl_s\":%d", ask->wrong == 3 ? 0 : ask->ttl_s);
+	if (ask->best_effort)
+		text_add(to, ",\"mode\":\"best_effort\"");
+	if (ask->force)
+		text_add(to, ",\"force\":true");
+	text_add(to, ask->wrong == 4 ? ",\"colour\":1}" : "}");
+}
+
 static void split_write(struct text *to, const struct ask *ask, uint64_t *chance)
 {
 	static const char *const thens[] = {NULL, "confirm", "release", "settle"};
@@ -182,8 +195,10 @@ void wire_ask(struct call *to, const struct ask *ask, uint64_t *chance)
 		[ASK_CONFIRM] = "/confirm", [ASK_REACQUIRE] = "/confirm", [ASK_RELEASE] = "/release",
 		[ASK_EXTEND] = "/extend",   [ASK_KICK] = "/kick",         [ASK_GET] = "",
 		[ASK_SETTLE] = "/settle",   [ASK_HOLD] = "/hold",         [ASK_LET_GO] = "/hold",
+		[ASK_AMEND] = "",
 	};
-	static const char *const methods[ASKED] = {[ASK_HOLD] = "PUT", [ASK_LET_GO] = "DELETE", [ASK_GET] = "GET"};
+	static const char *const methods[ASKED] = {
+		[ASK_AMEND] = "PUT", [ASK_HOLD] = "PUT", [ASK_LET_GO] = "DELETE", [ASK_GET] = "GET"};
 
 	snprintf(to->method, sizeof(to->method), "%s", methods[ask->what] ? methods[ask->what] : "POST");
 	if (ask->what < ASK_RESERVE) {
@@ -199,6 +214,8 @@ void wire_ask(struct call *to, const struct ask *ask, uint64_t *chance)
 		text_format(&to->path, "/v1/reservations/O%d%s", ask->id, verbs[ask->what]);
 		if (ask->what == ASK_REACQUIRE)
 			text_add(&to->body, "{\"if_expired\":\"reacquire\"}");
+		if (ask->what == ASK_AMEND)
+			amend_write(&to->body, ask, chance);
 		if (ask->what == ASK_EXTEND)
 			text_format(&to->body, "{\"ttl_s\":%d}", ask->wrong ? 2678401 : ask->ttl_s);
 		if (ask->what == ASK_HOLD)
