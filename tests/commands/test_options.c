@@ -135,7 +135,9 @@ Test(options, hangup_takes_over_jobs_and_log)
 	file_taken_over("jobs = settle\nslow_ms = 1\nlog-level = debug\n",
 	                "event=options log_level=debug slow_ms=1 jobs=settle", 1);
 	flow_steps("wait get R1                -> settled",
-	           "wait raw GET /v1/events?wait_s=1&after=now -> 200");
+	           "lock",
+	           "reserve R9 A=1             -> 503 busy", /* slow on any machine */
+	           "unlock");
 	said_wait("event=slow ", 1);
 	said_wait("event=request ", 1);
 

@@ -18,7 +18,7 @@ struct storm {
 	pthread_t   thread;
 	struct db  *db;
 	atomic_bool ends;
-	int         hits; /* interrupts that found their statement; the thread's until it ends */
+	atomic_int  hits; /* interrupts that found their statement */
 };
 
 struct victims {
@@ -49,7 +49,7 @@ static void *storm_run(void *arg)
 			break;
 		for (size_t i = 0; i < v.count; i++) {
 			snprintf(sql, sizeof(sql), "KILL QUERY %lld", (long long)v.id[i]);
-			s->hits += db_text(s->db, sql, NULL, NULL) == DB_OK;
+			atomic_fetch_add(&s->hits, db_text(s->db, sql, NULL, NULL) == DB_OK);
 		}
 		usleep(1000);
 	}
@@ -61,7 +61,8 @@ static void storm_begin(struct storm *s)
 	struct db_target to = flow_scratch()->target;
 	int              error;
 
-	*s = (struct storm){0};
+	atomic_init(&s->ends, false);
+	atomic_init(&s->hits, 0);
 	snprintf(to.database, sizeof(to.database), "%s", flow_scratch()->name);
 	s->db = db_new_alone(&to);
 	cr_assert(db_connect(s->db), "%s", db_error(s->db));
@@ -74,7 +75,7 @@ static int storm_end(struct storm *s)
 	atomic_store(&s->ends, true);
 	pthread_join(s->thread, NULL);
 	db_free(s->db);
-	return s->hits;
+	return atomic_load(&s->hits);
 }
 
 /* Every request again: what was acknowledged is a replay now, what was not is done now or was done then. */
@@ -146,14 +147,20 @@ Test(lane, storm_over_movements, DRILL)
 Test(lane, storm_over_changes)
 {
 	struct storm storm;
+	int          extensions, all;
 
 	flow_begin();
 	flow_step("serve --lanes 2");
 	flow_steps("receipt A +1000 B +2000                 -> 201",
 	           "race 16*40 reserve R# A=1 B=2           -> 640x 201 held");
 	storm_begin(&storm);
-	flow_steps("race 16*40 confirm R# || release R#     -> *x 200 | *x 503");
-	cr_expect(storm_end(&storm) > 10);
+	for (int i = 0; i < 20 && atomic_load(&storm.hits) <= 10; i++)
+		flow_step("race 16*40 extend R# ttl=600            -> *x 200 | *x 503");
+	extensions = atomic_load(&storm.hits);
+	flow_step("race 16*40 confirm R# || release R#     -> *x 200 | *x 503");
+	all = storm_end(&storm);
+	cr_expect(extensions > 10 && all > extensions, "the storm has hit %d statements of extensions, %d in all",
+	          extensions, all);
 	flow_steps("race 16*40 confirm R# || release R#     -> *x 200 | *x 200 replayed",
 	           "race 16*40 confirm R# || release R#     -> 320x 200 confirmed replayed"
 	           "                                         | 320x 200 released replayed",
