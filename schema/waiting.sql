@@ -35,7 +35,7 @@ CREATE TABLE arrival_open (
   from_id     INT UNSIGNED NOT NULL,    -- the incoming location: its queue gets the units
   to_id       INT UNSIGNED NOT NULL,    -- the location at which the units are
   units       BIGINT NOT NULL,          -- units left; summed by sku and from_id this is `booked` of the promise
-  writer_id   INT UNSIGNED NOT NULL,    -- until due_at this writer alone hands it out
+  writer_id   INT UNSIGNED NOT NULL,    -- until due_at this writer alone hands it out; 0: the call that booked it does
   due_at      DATETIME(3) NOT NULL,     -- from then on any writer may hand it out
   PRIMARY KEY (movement_no, sku_id, from_id, to_id),
   KEY of_sku (sku_id, to_id)            -- the units left for a sku at a location

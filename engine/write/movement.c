@@ -88,7 +88,7 @@ void arrivals_insert(struct lane *l, const struct op *op)
 		const struct transfer *t = &op->move.transfers[i];
 
 		values_row(&open, V_INT(op->new_id), V_INT(sku_id(t->sku)), V_INT(t->from->location_id),
-		           V_INT(t->to->location_id), V_INT(t->qty), V_INT(0), V_NOW);
+		           V_INT(t->to->location_id), V_INT(t->qty));
 	}
 	txn_run(&l->txn, PROMISE_BOOK, &(struct fill){.rows = &l->rows});
 	txn_run(&l->txn, ARRIVAL_OPEN_ADD, &(struct fill){.rows = &open});

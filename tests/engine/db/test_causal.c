@@ -115,7 +115,8 @@ static const struct {
          "waiting_follow waiting_more waiting_less waiting_join waiting_trim waiting_raise waiting_add "
          "waiting_lose_ahead waiting_lose waiting_confirm "
          "waiting_end reservation_wait "
-         "waits_since_add reservation_on_hold reservation_off_hold on_hold_add on_hold_end on_hold_remove "},
+         "waits_since_add arrival_open_add reservation_on_hold reservation_off_hold on_hold_add on_hold_end "
+         "on_hold_remove "},
 	{"The fence of a lane: it really changes the row of the writer, and so does whoever takes the writer away. Of "
          "two "
          "such transactions on two nodes one is undone. Where it finds nothing the lane asks anew, and that waits.",
