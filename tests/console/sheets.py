@@ -52,6 +52,7 @@ def what_is_made_is_new(page, service):
     page.press('Make the sku')
     page.press('Send the same again')                   # its own answer was lost: the code is not taken
     page.says('The sku MADE-2 is made.')
+    page.until("location.hash === '#/sku/MADE-2'")
     page.go('locations')
     page.press('New location')
     page.until("document.querySelector('dialog[open]')")
