@@ -13,6 +13,7 @@ Test(worker, settle_against_release)
 	flow_steps("serve --lanes 4");
 	flow_orders("R", 800);
 	flow_steps("start W work settle --batch 7 --workers 4 --once",
+	           "wait sql SELECT COUNT(*) > 0 FROM reservation WHERE state = 3 -> 1",
 	           "race 8*100 release R# -> *x 200 released | *x 409 settled",
 	           "end W                 -> 0",
 	           "work settle           -> 0",
