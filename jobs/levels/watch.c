@@ -2,6 +2,9 @@
  * and saves its place in the log afterwards. So the next watcher looks at all the rest; it does not tell a level again
  * that was told already.
  *
+ * The first watcher of a database has no place. It reads from the oldest event, because a service takes calls before
+ * its watcher has the claim.
+ *
  * The log may not go on where it was read (it was off or purged, or the database was restored). Then the watcher goes
  * on from now, and looks at every spot that has a row in `level` or has no units left. */
 #include "jobs/levels/watch.h"
@@ -191,6 +194,16 @@ static void row_read(void *arg, const struct db_row *row)
 	w->stock_heard = db_int(row, 3) != 0;
 }
 
+/* Stands before the first claim, which reads it. A wish that failed is due at once. */
+static enum db_result wish(struct watch *w)
+{
+	enum db_result result = db_ask(w->db, WATCH_WISH, &(struct fill){.wish_s = WISH_S}, NULL, NULL);
+
+	if (result != DB_OK)
+		w->wish_ms = 0;
+	return result;
+}
+
 /* The first stock events come after a second, because the watcher before may have told the same skus just now. */
 static enum db_result claim_try(struct watch *w)
 {
@@ -272,7 +285,8 @@ static enum db_result log_read(struct watch *w, bool *rests)
 	const struct touched_ear ear = {line_heard, w};
 	struct touched           read = {.batch = w->batch};
 	enum outcome             outcome;
-	enum db_result           result = touched_read(w->db, w->place ? w->place : "now", &ear, &read, &outcome);
+	const char              *after = w->place ? w->place : w->all ? "now" : NULL;
+	enum db_result           result = touched_read(w->db, after, &ear, &read, &outcome);
 
 	*rests = result == DB_OK && outcome == EVENTS_OFF;
 	w->more = read.more;
@@ -331,7 +345,7 @@ static enum db_result watch_turn(void *arg, struct db *db, int64_t *pause_ms)
 	w->db = db;
 	*pause_ms = LOOK_MS;
 	if (w->wants_stock && clock_due(&w->wish_ms, WISH_S * 1000 / 3))
-		result = db_ask(w->db, WATCH_WISH, &(struct fill){.wish_s = WISH_S}, NULL, NULL);
+		result = wish(w);
 	if (result == DB_OK && w->claim.fence == 0 && clock_due(&w->claim_ms, REST_MS / 2))
 		result = claim_try(w);
 	if (result == DB_OK && w->claim.fence)

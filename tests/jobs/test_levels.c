@@ -11,9 +11,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define LEVELS "types=stock.out,stock.low,stock.back"
-#define TOLD   "events " LEVELS
-#define SEEN_Z "wait:9 sql SELECT level FROM level JOIN sku USING (sku_id) WHERE code = 'Z' -> 3"
+#define LEVELS  "types=stock.out,stock.low,stock.back"
+#define TOLD    "events " LEVELS
+#define CHANGES "events types=stock.changed"
+#define SEEN_Z  "wait:9 sql SELECT level FROM level JOIN sku USING (sku_id) WHERE code = 'Z' -> 3"
 
 /* ---- what is told */
 
@@ -287,6 +288,21 @@ Test(levels, what_happened_meanwhile)
 	     "sql SELECT fence FROM level_watch -> 3");
 }
 
+/* A service takes calls before its watcher has the claim. The first watcher of a database looks at their changes. */
+Test(levels, what_happened_before_the_first_one)
+{
+	flow("serve --lanes 1 --stock-changed",
+	     LEVELS_WATCHED,
+	     "sql UPDATE level_watch SET task_id = 1, fence = fence + 1, place = NULL,"
+	     " lease_until = UTC_TIMESTAMP(3) + INTERVAL 9 SECOND",
+	     "receipt A +1                    -> 201",
+	     "reserve R1 A=1                  -> 201",
+	     "sql DO SLEEP(2)", /* the watcher of before keeps its claim no longer than that */
+	     "sql UPDATE level_watch SET lease_until = UTC_TIMESTAMP(3)",
+	     "wait:16 " TOLD "                -> items=stock.out items[0].data.sku=A",
+	     "wait " CHANGES "                -> items=stock.changed items[0].data.items[0].reserved=1");
+}
+
 /* ---- the log */
 
 /* The kept events are removed. The changes since are told, whether the sku had a level before or not. */
@@ -343,8 +359,7 @@ Test(levels, another_past)
 
 /* ---- every change of stock */
 
-#define CHANGES "events types=stock.changed"
-#define ITEM    "items[0].data.items[0]"
+#define ITEM "items[0].data.items[0]"
 
 Test(levels, stock_changed)
 {
