@@ -2,9 +2,10 @@
 #include "tests/model/makes.h"
 
 #include "tests/model/order.h"
+#include "tests/model/positions.h"
 #include "tests/model/wire.h"
 
-enum { WAITED = 3, LONG_TTL_S = 2600000 }; /* WAITED: skus in a walk about lines of orders */
+enum { WAITED = 3, LONG_TTL_S = 2600000 }; /* WAITED: skus in a walk about queues */
 
 unsigned chance(struct maker *k, unsigned n)
 {
@@ -18,7 +19,7 @@ static void line_set(struct ask *a, int s, int p, int64_t qty)
 	a->lines.qty[s][p] = qty;
 }
 
-/* Mostly a place with units for sale; in a walk about lines, many with promises. */
+/* Mostly a place with units for sale; in a walk about queues, many with promises. */
 static int place_make(struct maker *k)
 {
 	static const int places[] = {MAIN, MAIN, MAIN, PO, PO, PO, PARIS, BO};
@@ -124,6 +125,21 @@ static int order_find(struct maker *k, enum order_state first, enum order_state 
 	return id;
 }
 
+/* In a walk about queues often an order with several positions in a queue, if there is one. */
+static int parted_find(struct maker *k, int otherwise)
+{
+	const struct model *m = k->model;
+	int                 from = k->waits && m->positions ? (int)chance(k, (unsigned)m->positions) : 0;
+
+	for (int i = 0; k->waits && i < m->positions; i++) {
+		const struct position *x = &m->position[(from + i) % m->positions];
+
+		if (x->units > 0 && x->added > 0 && chance(k, 3))
+			return x->order;
+	}
+	return otherwise;
+}
+
 static bool any_line(const struct ask *a)
 {
 	EACH_CELL(s, p)
@@ -132,7 +148,7 @@ static bool any_line(const struct ask *a)
 	return false;
 }
 
-/* Keeps out of a walk about lines what the documents leave open: the position of an order that replaces one with a
+/* Keeps out of a walk about queues what the documents leave open: the position of an order that replaces one with a
  * given position, and of lines that a confirmed order gets beside its own. */
 static void without_doubt(struct maker *k, struct ask *a)
 {
@@ -179,7 +195,7 @@ static void replace_make(struct maker *k, struct ask *a)
 
 	reserve_make(k, a);
 	a->wish = (struct wish){0};
-	a->other = 1 + order_find(k, ORDER_HELD, ORDER_CONFIRMED);
+	a->other = 1 + parted_find(k, order_find(k, ORDER_HELD, ORDER_CONFIRMED));
 	a->confirm = chance(k, 2);
 	old = &k->model->order[a->other - 1];
 	a->customer = old->customer;
@@ -232,7 +248,7 @@ static void split_make(struct maker *k, struct ask *a)
 	const struct order *first;
 	bool                any = false;
 
-	*a = (struct ask){.what = ASK_SPLIT, .other = 1 + order_find(k, ORDER_HELD, ORDER_CONFIRMED)};
+	*a = (struct ask){.what = ASK_SPLIT, .other = 1 + parted_find(k, order_find(k, ORDER_HELD, ORDER_CONFIRMED))};
 	a->wrong = wrong_make(k);
 	a->then = (enum then)chance(k, 4);
 	a->force = a->then == THEN_SETTLED && chance(k, 3) == 0;
@@ -446,6 +462,8 @@ static void change_make(struct maker *k, struct ask *a, enum asked what)
 static void confirm_make(struct maker *k, struct ask *a)
 {
 	change_make(k, a, ASK_CONFIRM);
+	a->id = parted_find(k, a->id);
+	change_without_doubt(k, a);
 }
 
 static void reacquire_make(struct maker *k, struct ask *a)
@@ -467,8 +485,7 @@ static void extend_make(struct maker *k, struct ask *a)
 	change_make(k, a, ASK_EXTEND);
 }
 
-/* The lines that an order has, more or fewer units of them, and others. In a walk about lines no units are added that
- * wait: an order has one turn at a place. */
+/* The lines that an order has, more or fewer units of them, and others. */
 static void amend_of(struct maker *k, struct ask *a, int id)
 {
 	const struct cells *had;
@@ -488,21 +505,27 @@ static void amend_of(struct maker *k, struct ask *a, int id)
 
 		if (same || (had->qty[s][p] && chance(k, 4)))
 			line_set(a, s, p, same || chance(k, 3) == 0 ? had->qty[s][p] : more);
-		if (k->waits && k->model->kind[p] == INCOMING)
-			line_set(a, s, p, least(a->lines.qty[s][p], had->qty[s][p]));
 	}
 	if (!any_line(a))
 		line_set(a, 0, MAIN, 1);
 	change_without_doubt(k, a);
 }
 
+/* In a walk about queues orders that wait. */
+static bool lives_as_asked(const struct maker *k, int id)
+{
+	const struct order *o = &k->model->order[id];
+
+	return k->waits ? order_waits(k->model, o) : order_lives(o);
+}
+
 static void amend_make(struct maker *k, struct ask *a)
 {
 	int id = id_find(k, k->orders);
 
-	for (int i = chance(k, 8) ? 0 : 40; i < 40 && !order_lives(&k->model->order[id]); i++)
+	for (int i = chance(k, 8) ? 0 : 40; i < 40 && !lives_as_asked(k, id); i++)
 		id = id_find(k, k->orders);
-	amend_of(k, a, id);
+	amend_of(k, a, chance(k, 2) ? id : parted_find(k, id));
 }
 
 static void kick_make(struct maker *k, struct ask *a)
@@ -577,14 +600,14 @@ void make_one(struct maker *k, struct ask *a)
 		{3, reacquire_make}, {4, release_make},    {2, extend_make}, {2, kick_make},
 		{1, get_make},       {4, settle_make},     {3, hold_make},   {5, amend_make},
 	};
-	static const struct making of_lines[] = {
+	static const struct making of_queues[] = {
 		{5, loss_make},    {3, arrival_make}, {1, transfer_make}, {2, reserve_make},
 		{4, told_make},    {2, replace_make}, {1, confirm_make},  {1, split_make},
 		{4, claimed_make}, {1, settle_make},  {1, hold_make},     {5, amend_make},
 	};
 
 	if (k->waits && chance(k, 2))
-		one_of(k, of_lines, LENGTH(of_lines), a);
+		one_of(k, of_queues, LENGTH(of_queues), a);
 	else
 		one_of(k, all, LENGTH(all), a);
 }
@@ -611,7 +634,7 @@ static int chain_make(struct maker *k, struct ask *asks, int n)
 	return n;
 }
 
-/* The documents leave open which lane takes its part of the call first, and so the positions in a line. */
+/* The documents leave open which lane takes its part of the call first, and so the positions in a queue. */
 static void at_stock(struct maker *k, struct ask *a)
 {
 	EACH_CELL(s, p)

@@ -10,7 +10,7 @@ struct maker {
 	const struct model *model;
 	uint64_t            chance;
 	int                 orders, moves; /* numbers given so far */
-	bool                waits; /* a walk about lines of orders: few units of few skus, many of them promised */
+	bool                waits;         /* a walk about queues: few units of few skus, many of them promised */
 };
 
 /* 0 to n - 1. */

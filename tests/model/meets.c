@@ -1,11 +1,12 @@
 /* meets.c - see meets.h. */
 #include "tests/model/meets.h"
 
-#include "tests/model/line.h"
+#include "tests/model/positions.h"
 #include "tests/model/movement.h"
 #include "tests/model/order.h"
 #include "tests/model/wire.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -509,26 +510,26 @@ bool meets_availability(const cJSON *item, const struct model *m, int sku, struc
 	return totals_meet(item, m, sku, why);
 }
 
-bool meets_line(const struct answer *a, const struct model *m, int sku, int place, struct text *why)
+bool meets_queue(const struct answer *a, const struct model *m, int sku, int place, struct text *why)
 {
-	const cJSON *items = member(a->json, "items"), *item;
-	int          id = -1;
+	const cJSON           *items = member(a->json, "items"), *item;
+	const struct position *at = NULL;
 
 	if (a->status != 200 || !items || !cJSON_IsNull(member(a->json, "next_cursor")))
-		return differs(why, "all of the line", a->json);
+		return differs(why, "all of the queue", a->json);
 	cJSON_ArrayForEach(item, items)
 	{
-		char name[20];
-		int  next = line_next(m, sku, place, id);
+		char name[20] = "no order";
 
-		snprintf(name, sizeof(name), "O%d", next);
-		if (next < 0 || strcmp(string_of(item, "order_id"), name) != 0 ||
-		    strcmp(string_of(item, "state"), order_state_name(m->order[next].state)) != 0 ||
-		    !number_is(item, "qty", m->order[next].held.qty[sku][place], m->order[next].held.qty[sku][place])) {
-			text_format(why, "%s is next; ", name);
-			return differs(why, "the line", items);
+		at = queue_next(m, sku, place, at);
+		if (at)
+			snprintf(name, sizeof(name), "O%d", at->order);
+		if (!at || strcmp(string_of(item, "order_id"), name) != 0 ||
+		    strcmp(string_of(item, "state"), order_state_name(m->order[at->order].state)) != 0 ||
+		    !number_is(item, "qty", at->units, at->units)) {
+			text_format(why, "%s is next with %" PRId64 "; ", name, at ? at->units : 0);
+			return differs(why, "the queue", items);
 		}
-		id = next;
 	}
-	return line_next(m, sku, place, id) < 0 || differs(why, "more orders wait", items);
+	return !queue_next(m, sku, place, at) || differs(why, "more orders wait", items);
 }

@@ -20,7 +20,7 @@ bool meets_limit(const struct answer *a, const struct model *m, int sku, int sta
 bool meets_has(const struct answer *a, const struct model *m, int sku, int customer, struct text *why);
 bool meets_availability(const cJSON *item, const struct model *m, int sku, struct text *why);
 /* A page of GET /v1/skus/{sku}/waiting: all orders that wait, in their order. */
-bool        meets_line(const struct answer *a, const struct model *m, int sku, int place, struct text *why);
+bool        meets_queue(const struct answer *a, const struct model *m, int sku, int place, struct text *why);
 const char *meets_kind(enum kind kind);
 
 #endif

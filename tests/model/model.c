@@ -1,9 +1,9 @@
 /* model.c - see model.h. */
 #include "tests/model/model.h"
 
-#include "tests/model/line.h"
 #include "tests/model/movement.h"
 #include "tests/model/order.h"
+#include "tests/model/positions.h"
 
 /* ---- time */
 
@@ -36,7 +36,8 @@ void model_sweep(struct model *m)
 
 void model_settle(struct model *m)
 {
-	lines_pull(m);
+	queues_pull(m);
+	assert(positions_agree(m));
 	m->calls++;
 }
 

@@ -11,7 +11,7 @@
 
 #include "engine/base/base.h"
 
-enum { MODEL_SKUS = 8, MODEL_CUSTOMERS = 3, MODEL_ENDS = 2, MODEL_IDS = 20000 };
+enum { MODEL_SKUS = 8, MODEL_CUSTOMERS = 3, MODEL_ENDS = 2, MODEL_IDS = 20000, MODEL_POSITIONS = 20000 };
 /* Units can be promised at `po` and `bo`, and lie aside at `qc`; all other places sell what they have. */
 enum place { MAIN, PARIS, PARIS_TOO, PO, BO, QC, MODEL_PLACES };
 enum kind { STOCK, ASIDE, INCOMING, KINDS };
@@ -95,11 +95,14 @@ enum order_state {
 	ORDER_SETTLED
 };
 
-/* A position in a line of orders. Confirmed orders stand before held ones, whatever these say. */
-struct turn {
+/* A position in the queue for a sku at an incoming place. Confirmed orders stand before held ones, whatever it says. */
+struct position {
+	int     order, sku, place;
 	int64_t since;
 	int     first; /* the `nth` of the order from which the position came */
 	bool    told;  /* the client gave `since` */
+	int64_t added; /* grows from position to position of an order */
+	int64_t units; /* 0: there is no position here any more */
 };
 
 struct order {
@@ -112,12 +115,11 @@ struct order {
 	struct cells     limited;       /* named where the row says `limit` */
 	bool             wish_short, wish_limited;
 	int64_t          wish_available;
-	int64_t          expires_s;                      /* by the model's clock */
-	int64_t          made, confirmed, told;          /* moments (model_now); 0: never. told: given waiting time */
-	struct turn      turn[MODEL_SKUS][MODEL_PLACES]; /* its positions, where it waits */
-	bool             claimed, tried;                 /* a task has it; a task had it at any time */
-	bool             on_hold;                        /* held back from shipping, without end */
-	bool             served;                         /* units for which it waited have come */
+	int64_t          expires_s;                 /* by the model's clock */
+	int64_t          made, confirmed, told;     /* moments (model_now); 0: never. told: given waiting time */
+	bool             claimed, tried;            /* a task has it; a task had it at any time */
+	bool             on_hold;                   /* held back from shipping, without end */
+	bool             served;                    /* units for which it waited have come */
 	int              losses, lost_in, lost_sku; /* movements that took units of it; the last one, and its sku */
 	bool             unswept;                   /* expired, and its units may still be in `reserved` */
 	int              replaced_by;               /* 1 + the order that took its place; 0: none */
@@ -133,18 +135,20 @@ struct moved {
 };
 
 struct model {
-	int64_t      now_s, calls; /* the sum of all ticks; the run itself takes no time */
-	int          orders, ids;  /* made so far; no order has this number or a greater one */
-	bool         known[MODEL_SKUS];
-	enum kind    kind[MODEL_PLACES];
-	int          waits_at[MODEL_PLACES]; /* 1 + the place that gets the units available here; 0: none */
-	int64_t      available[MODEL_SKUS][MODEL_PLACES], reserved[MODEL_SKUS][MODEL_PLACES];
-	int64_t      unswept[MODEL_SKUS][MODEL_PLACES]; /* of `available`: perhaps still in `reserved` */
-	int64_t      limit[MODEL_SKUS];                 /* of each customer; 0: none */
-	bool         stopped_sku[MODEL_SKUS], stopped_place[MODEL_PLACES]; /* their sales are */
-	int64_t      has[1 + MODEL_CUSTOMERS][MODEL_SKUS], has_unswept[1 + MODEL_CUSTOMERS][MODEL_SKUS];
-	struct order order[MODEL_IDS];
-	struct moved moved[MODEL_IDS];
+	int64_t         now_s, calls; /* the sum of all ticks; the run itself takes no time */
+	int             orders, ids;  /* made so far; no order has this number or a greater one */
+	bool            known[MODEL_SKUS];
+	enum kind       kind[MODEL_PLACES];
+	int             waits_at[MODEL_PLACES]; /* 1 + the place that gets the units available here; 0: none */
+	int64_t         available[MODEL_SKUS][MODEL_PLACES], reserved[MODEL_SKUS][MODEL_PLACES];
+	int64_t         unswept[MODEL_SKUS][MODEL_PLACES]; /* of `available`: perhaps still in `reserved` */
+	int64_t         limit[MODEL_SKUS];                 /* of each customer; 0: none */
+	bool            stopped_sku[MODEL_SKUS], stopped_place[MODEL_PLACES]; /* their sales are */
+	int64_t         has[1 + MODEL_CUSTOMERS][MODEL_SKUS], has_unswept[1 + MODEL_CUSTOMERS][MODEL_SKUS];
+	int             positions; /* no position stands behind so many */
+	struct position position[MODEL_POSITIONS];
+	struct order    order[MODEL_IDS];
+	struct moved    moved[MODEL_IDS];
 };
 
 /* The answer that must come back. */

@@ -1,7 +1,7 @@
 /* movement.c - see movement.h. */
 #include "tests/model/movement.h"
 
-#include "tests/model/line.h"
+#include "tests/model/positions.h"
 #include "tests/model/order.h"
 
 static bool ends_equal(const struct ask *a, const struct ask *b)
@@ -95,7 +95,7 @@ static bool refuse_short(const struct model *m, const struct ask *ask, struct ce
 		change->named[s][p] = true;
 		change->qty[s][p] = ask->lines.qty[s][p] - (count ? m->available[s][p] + m->reserved[s][p] : 0);
 		left = m->available[s][p] + change->qty[s][p];
-		if (left >= 0 || (ask->loses.named[s][p] && left + line_may_lose(m, s, p) >= 0))
+		if (left >= 0 || (ask->loses.named[s][p] && left + queue_may_lose(m, s, p) >= 0))
 			continue;
 		fault_set(out, s, p, count ? ask->lines.qty[s][p] : -change->qty[s][p],
 		          count ? m->reserved[s][p] : m->available[s][p]);
@@ -200,7 +200,7 @@ static void lines_move(struct model *m, const struct ask *ask, struct order *of,
 		m->available[s][p] = 0;
 		v->lines.named[s][to] = true;
 		v->lines.qty[s][to] += lost;
-		v->backordered += line_lose(m, s, p, lost, to, ask->id + 1);
+		v->backordered += queue_lose(m, s, p, lost, to, ask->id + 1);
 	}
 }
 
@@ -210,7 +210,7 @@ static void ends_move(struct model *m, const struct ask *ask, struct moved *v)
 		const struct end *e = &ask->end[i];
 
 		if (ask->what == ASK_ARRIVAL) {
-			v->filled[i] = line_arrive(m, e);
+			v->filled[i] = queue_arrive(m, e);
 			continue;
 		}
 		m->available[e->sku][e->from] -= e->qty;

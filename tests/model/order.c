@@ -1,7 +1,7 @@
 /* order.c - see order.h. */
 #include "tests/model/order.h"
 
-#include "tests/model/line.h"
+#include "tests/model/positions.h"
 
 #include <string.h>
 
@@ -15,23 +15,6 @@ const char *order_state_name(enum order_state state)
 bool order_lives(const struct order *o)
 {
 	return o->state == ORDER_HELD || o->state == ORDER_CONFIRMED || o->state == ORDER_BURIED;
-}
-
-bool order_waits(const struct model *m, const struct order *o)
-{
-	EACH_CELL(s, p)
-	if (order_lives(o) && m->kind[p] == INCOMING && o->held.qty[s][p] > 0)
-		return true;
-	return false;
-}
-
-static bool wish_equal(const struct wish *a, const struct wish *b)
-{
-	bool same = a->places == b->places && a->sku == b->sku && a->may_split == b->may_split && a->qty == b->qty;
-
-	for (int i = 0; same && i < a->places; i++)
-		same = a->place[i] == b->place[i];
-	return same;
 }
 
 static void units_hold(struct model *m, const struct order *o)
@@ -74,6 +57,7 @@ void order_is_swept(struct model *m, struct order *o)
 
 void order_expire(struct model *m, struct order *o)
 {
+	positions_leave(m, o);
 	o->state = ORDER_EXPIRED;
 	o->unswept = true;
 	units_return(m, o);
@@ -394,6 +378,16 @@ static bool units_grant(const struct model *m, const struct order *old, const st
 	return false;
 }
 
+/* The first confirmation counts. */
+static void order_confirm(struct model *m, struct order *o)
+{
+	o->state = ORDER_CONFIRMED;
+	if (o->confirmed)
+		return;
+	o->confirmed = model_now(m);
+	positions_confirm(m, o);
+}
+
 void reserve_do(struct model *m, const struct ask *ask, struct verdict *out)
 {
 	struct order *o = &m->order[ask->id], *old = ask->other ? &m->order[ask->other - 1] : NULL;
@@ -417,10 +411,11 @@ void reserve_do(struct model *m, const struct ask *ask, struct verdict *out)
 	                    .wish_available = out->wish_available,
 	                    .held = held,
 	                    .expires_s = m->now_s + ask->ttl_s};
-	turns_make(m, old, o);
+	positions_make(m, old, o);
 	if (ask->confirm)
-		turns_confirm(m, o);
+		order_confirm(m, o);
 	if (old) {
+		positions_leave(m, old);
 		units_return(m, old);
 		old->state = ORDER_RELEASED;
 		old->replaced_by = ask->id + 1;
@@ -502,15 +497,16 @@ void split_do(struct model *m, const struct ask *ask, struct verdict *out)
 	                    .on_hold = first->on_hold,
 	                    .tried = first->tried,
 	                    .expires_s = first->expires_s};
-	memcpy(o->turn, first->turn, sizeof(o->turn));
 	EACH_CELL(s, p)
 	{
 		first->held.qty[s][p] -= ask->lines.qty[s][p];
 		first->held.named[s][p] = first->held.qty[s][p] > 0;
 	}
+	positions_split(m, first, o);
 	if (ask->then == THEN_CONFIRMED)
-		turns_confirm(m, o);
+		order_confirm(m, o);
 	if (ask->then == THEN_RELEASED) {
+		positions_leave(m, o);
 		units_return(m, o);
 		o->state = ORDER_RELEASED;
 	}
@@ -559,11 +555,10 @@ void confirm_do(struct model *m, const struct ask *ask, struct verdict *out)
 		}
 		order_is_swept(m, o);
 		units_hold(m, o);
-		EACH_CELL(s, p)
-		o->turn[s][p] = (struct turn){.first = o->nth};
+		positions_again(m, o);
 		out->reacquired = true;
 	}
-	turns_confirm(m, o);
+	order_confirm(m, o);
 }
 
 void release_do(struct model *m, const struct ask *ask, struct verdict *out)
@@ -580,6 +575,7 @@ void release_do(struct model *m, const struct ask *ask, struct verdict *out)
 	if (out->replayed)
 		return;
 	o->claimed = false;
+	positions_leave(m, o);
 	units_return(m, o);
 	o->state = ORDER_RELEASED;
 }
@@ -596,12 +592,15 @@ void extend_do(struct model *m, const struct ask *ask, struct verdict *out)
 		refuse(out, 409, order_state_name(o->state));
 }
 
-/* What the order that made it fell short of is told no more. Units that wait keep their turns: none are added. */
+/* What the order that made it fell short of is told no more. */
 static void order_gets(struct model *m, struct order *o, const struct cells *held)
 {
+	struct cells had = o->held;
+
 	units_return(m, o);
 	o->held = *held;
 	units_hold(m, o);
+	positions_change(m, o, &had);
 	o->fault = o->second = o->limited = (struct cells){0};
 	o->wish_short = o->claimed = false;
 }

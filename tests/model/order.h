@@ -6,8 +6,6 @@
 
 const char *order_state_name(enum order_state state);
 bool        order_lives(const struct order *o);
-/* Some of its units have not come yet. */
-bool order_waits(const struct model *m, const struct order *o);
 
 void order_expire(struct model *m, struct order *o);
 /* From here on it is known where the units of an expired order are. */

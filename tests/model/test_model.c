@@ -1,7 +1,7 @@
 /* test_model.c - thousands of requests made up by chance, each answer held against the model (model.h).
  *
- * One client, so that there is one order of things and the model is exact. In a walk about lines orders that wait are
- * served in the background: behind each call there is shown what there is, the units of every sku, every line, every
+ * One client, so that there is one order of things and the model is exact. In a walk about queues orders that wait are
+ * served in the background: behind each call there is shown what there is, the units of every sku, every queue, every
  * live order, and the service has 10 s to come to agree. TEST_MODEL_SEED repeats a run, TEST_MODEL_STEPS makes
  * it longer or shorter. The first answer that differs ends the run, which is then printed as a flow. */
 #include "engine/base/clock.h"
@@ -11,7 +11,6 @@
 #include "tests/lang/expect.h"
 #include "tests/lang/trap.h"
 #include "tests/model/bulk.h"
-#include "tests/model/line.h"
 #include "tests/model/losses_told.h"
 #include "tests/model/makes.h"
 #include "tests/model/meets.h"
@@ -27,7 +26,7 @@
 
 enum {
 	STEPS = 3600,
-	STEPS_OF_LINES = 480,
+	STEPS_OF_QUEUES = 480,
 	LIVE_MAX = 12,
 	TASK_STEPS = 4,
 	LIMITED = 3,
@@ -147,9 +146,9 @@ static void sku_run(int sku, bool exactly)
 	send_until(exactly ? WAIT_MS : 0, sku_meets, sku, exactly);
 }
 
-static bool line_meets(int sku, int place, struct text *why)
+static bool queue_meets(int sku, int place, struct text *why)
 {
-	return meets_line(&run.answer, run.model, sku, place, why);
+	return meets_queue(&run.answer, run.model, sku, place, why);
 }
 
 static bool order_meets(int id, int unused, struct text *why)
@@ -190,8 +189,8 @@ static void compare(void)
 			sku_run(s, true);
 	EACH_CELL(s, p)
 	if (run.model->kind[p] == INCOMING && run.model->known[s] && !flow_failed()) {
-		wire_line(&run.call, s, p);
-		send_until(WAIT_MS, line_meets, s, p);
+		wire_queue(&run.call, s, p);
+		send_until(WAIT_MS, queue_meets, s, p);
 	}
 	for (int id = 0; id < run.model->ids && !flow_failed(); id++)
 		if (order_lives(&run.model->order[id])) {
@@ -357,7 +356,7 @@ static void stop_switch(void)
 	     *stopped ? "false} -> for_sale=false" : "true} -> !for_sale");
 }
 
-static void line_switch(void)
+static void queue_switch(void)
 {
 	int place = any(3) ? MAIN : PARIS, at = place == MAIN ? PO : BO;
 
@@ -509,7 +508,7 @@ static void step_run(void)
 		tick_run();
 		break;
 	case 1:
-		line_switch();
+		queue_switch();
 		break;
 	case 2:
 	case 3:
@@ -584,7 +583,7 @@ static void end_compare(void)
 	flow_step("run audit -> 0");
 }
 
-/* Kinds of places; in a walk about lines there are units of all skus everywhere, and places wait. */
+/* Kinds of places; in a walk about queues there are units of all skus everywhere, and places wait. */
 static void places_begin(void)
 {
 	struct ask a = {.what = ASK_RECEIPT, .id = run.maker.moves++};
@@ -619,14 +618,14 @@ static void told_print(void)
 	fprintf(stderr, "TEST_MODEL_SEED=%" PRIu64 " step %d\n%s", run.seed, run.step, run.told.data + from);
 }
 
-static void model_run(const char *first, const char *second, int steps, uint64_t lines)
+static void model_run(const char *first, const char *second, int steps, uint64_t queues)
 {
-	run.seed = run.maker.chance = number_from("TEST_MODEL_SEED", lines ? lines : 203777);
+	run.seed = run.maker.chance = number_from("TEST_MODEL_SEED", queues ? queues : 203777);
 	steps = (int)number_from("TEST_MODEL_STEPS", (uint64_t)steps);
 	printf("model: TEST_MODEL_SEED=%" PRIu64 " TEST_MODEL_STEPS=%d\n", run.seed, steps);
 	fflush(stdout);
 	run.maker.model = run.model = mem_alloc(sizeof(*run.model));
-	run.maker.waits = lines;
+	run.maker.waits = queues;
 	flow_begin();
 	step("serve %s", first);
 	if (second)
@@ -664,12 +663,12 @@ Test(model, swept_meanwhile)
 	model_run("--lanes 2 --jobs=expire", "--lanes 1 --slot 7", STEPS / 3, 0);
 }
 
-Test(model, lines, DRILL)
+Test(model, queues, DRILL)
 {
-	model_run("--lanes 2", "--lanes 2 --slot 4", STEPS_OF_LINES, 1);
+	model_run("--lanes 2", "--lanes 2 --slot 4", STEPS_OF_QUEUES, 1);
 }
 
-Test(model, lines_again, DRILL)
+Test(model, queues_again, DRILL)
 {
-	model_run("--lanes 2", "--lanes 2 --slot 4", STEPS_OF_LINES, 2);
+	model_run("--lanes 2", "--lanes 2 --slot 4", STEPS_OF_QUEUES, 2);
 }

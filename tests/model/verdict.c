@@ -9,6 +9,15 @@ bool cells_equal(const struct cells *a, const struct cells *b)
 	return true;
 }
 
+bool wish_equal(const struct wish *a, const struct wish *b)
+{
+	bool same = a->places == b->places && a->sku == b->sku && a->may_split == b->may_split && a->qty == b->qty;
+
+	for (int i = 0; same && i < a->places; i++)
+		same = a->place[i] == b->place[i];
+	return same;
+}
+
 int64_t units_of(const struct cells *cells, int s)
 {
 	int64_t units = 0;

@@ -5,6 +5,7 @@
 #include "tests/model/model.h"
 
 bool    cells_equal(const struct cells *a, const struct cells *b);
+bool    wish_equal(const struct wish *a, const struct wish *b);
 int64_t units_of(const struct cells *cells, int s); /* at all places */
 int64_t least(int64_t a, int64_t b);
 

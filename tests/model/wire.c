@@ -254,7 +254,7 @@ void wire_has(struct call *to, int sku, int customer)
 	text_format(&to->path, "/v1/skus/%s/customers/%s", skus[sku], customers[customer]);
 }
 
-void wire_line(struct call *to, int sku, int place)
+void wire_queue(struct call *to, int sku, int place)
 {
 	snprintf(to->method, sizeof(to->method), "GET");
 	text_format(&to->path, "/v1/skus/%s/waiting?location=%s", skus[sku], places[place]);

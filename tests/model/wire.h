@@ -22,6 +22,6 @@ const char *wire_place(int place);
 const char *wire_customer(int customer);
 void        wire_limit(struct call *to, int sku, int64_t limit, bool left_out);
 void        wire_has(struct call *to, int sku, int customer);
-void        wire_line(struct call *to, int sku, int place); /* the orders that wait */
+void        wire_queue(struct call *to, int sku, int place); /* the orders that wait */
 
 #endif
