@@ -4,22 +4,28 @@
 #include "engine/base/late_curl.h"
 #undef curl_url_get
 #include "engine/base/log.h"
+#include "engine/base/thread.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
+#include <errno.h>
 #include <stdarg.h>
+#include <string.h>
 #include <unistd.h>
 
 static void *libcurl;
 
-/* As if the program were linked with the library: without it the program cannot go on. */
+/* As if the program were linked with the library: without it the program cannot go on. The words of dlerror alone say
+ * that a file was not opened for want of a descriptor. */
 static void *found(void *it)
 {
-	if (!it) {
-		log_event(LOG_ERROR, "no_library", "why=%s", dlerror());
-		_exit(EXIT_TROUBLE);
-	}
-	return it;
+	const char *said = it ? NULL : dlerror();
+
+	if (it)
+		return it;
+	if (said && strstr(said, strerror(EMFILE)))
+		descriptor_end(EMFILE, said);
+	log_event(LOG_ERROR, "no_library", "why=%s", said);
+	_exit(EXIT_TROUBLE);
 }
 
 static void libcurl_load(void)

@@ -1,5 +1,6 @@
 /* test_thread.c - a process to which the system gives no thread or no descriptor says so in one line and ends with a
  * status. A call that needs a thread of its own is refused alone. */
+#include "jobs/webhooks/sender.h"
 #include "tests/kit/inbox.h"
 #include "tests/kit/patience.h"
 #include "tests/kit/program.h"
@@ -97,6 +98,22 @@ Test(thread, no_descriptor_at_the_start)
 	}
 	text_fini(&said);
 	flow_end();
+}
+
+/* A library that is loaded late is a file, too. */
+Test(thread, no_descriptor_for_a_library)
+{
+	int   status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		close_range(STDERR_FILENO + 1, ~0U, 0);
+		setrlimit(RLIMIT_NOFILE, &(struct rlimit){STDERR_FILENO + 1, STDERR_FILENO + 1});
+		sender_free(sender_new(&(struct sender_options){0}));
+		_exit(EXIT_DONE);
+	}
+	cr_assert(pid > 0 && program_wait(pid, PATIENCE_MS, &status));
+	cr_expect_eq(status, EXIT_CONFIG, "status %d", status);
 }
 
 /* The memory of a service that serves suffices for all but the stack of a thread. */
