@@ -6,9 +6,11 @@
 
 enum event_about { NOTHING, RESERVATION, MOVEMENT, LEVEL, STOCK, SALE };
 /* What a line of an event does to `available`, by the sign of its units. RETAKES: takes where there is a cause, which
- * is that the units were acquired again. KEEPS: moves units out of `reserved` alone. SWAPS: takes them, and gives those
- * of a second list, the lines before. */
-enum moves { NO_MOVE, TAKES, RETAKES, GIVES, KEEPS, SWAPS };
+ * is that the units were acquired again. DRAWS: takes where there is no cause, because an order in the queue got units
+ * that were freed; with a cause they are those of an arrival, and were never available. It may have fewer new units
+ * than the line says. KEEPS: moves units out of `reserved` alone. SWAPS: takes them, and gives those of a second list,
+ * the lines before. */
+enum moves { NO_MOVE, TAKES, RETAKES, DRAWS, GIVES, KEEPS, SWAPS };
 enum event_type {
 #define X(name, number, word, about, cause, moves, from, to) name = number,
 #include "engine/log/event_types.def"

@@ -203,6 +203,21 @@ Test(levels, under_load, DRILL)
 	     TOLD "                            -> items=stock.out,stock.back");
 }
 
+/* The queue takes some of the units that a look has seen, orders take the others. */
+Test(levels, out_after_the_queue)
+{
+	flow(LEVELS_WATCHED,
+	     "raw PUT /v1/locations/po {'kind':'incoming'}   -> 201",
+	     "receipt A@po +9 A +5                           -> 201",
+	     "reserve R1 A=1                                 -> 201",
+	     "sql DO SLEEP(2)", /* a look has seen four */
+	     "reserve W1 A@po=2 confirm=true                 -> 201",
+	     "raw PUT /v1/locations/main {'waits_at':'po'}   -> 200",
+	     "wait get W1                                    -> confirmed A=2",
+	     "reserve R2 A=2                                 -> 201",
+	     "wait:9 " TOLD "                                -> items=stock.out items[0].data.available=0");
+}
+
 /* ---- the watcher */
 
 #define TASK "sql SELECT task_id FROM level_watch"
