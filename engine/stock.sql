@@ -189,11 +189,11 @@ INSERT INTO promise (sku_id, location_id, booked, n) VALUES {rows}
     ON DUPLICATE KEY UPDATE booked = booked + VALUES(booked), n = n + 1;
 
 -- name: arrival_open_add (never_waits)
--- For two seconds the arrivals are left to the call that has booked them: its answer waits for one second at most, and
--- two writers would meet in the rows of the same orders. Rows: (movement_no, sku, from, to, units).
+-- For own_s seconds the arrivals are left to the call that has booked them: its answer waits for one second at most,
+-- and two writers would meet in the rows of the same orders. Rows: (movement_no, sku, from, to, units, own_s).
 INSERT INTO arrival_open (movement_no, sku_id, from_id, to_id, units, writer_id, due_at)
-  WITH given(movement_no, sku_id, from_id, to_id, units) AS (VALUES {rows})
-SELECT movement_no, sku_id, from_id, to_id, units, 0, @t + INTERVAL 2 SECOND FROM given;
+  WITH given(movement_no, sku_id, from_id, to_id, units, own_s) AS (VALUES {rows})
+SELECT movement_no, sku_id, from_id, to_id, units, 0, @t + INTERVAL own_s SECOND FROM given;
 
 -- name: arriving
 -- Units of the skus {list} that have arrived at each location and are not handed out.

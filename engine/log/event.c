@@ -591,15 +591,6 @@ static void list_touch(struct in *in, const struct feed_event *e, enum moves mov
 		each(arg, &whole);
 }
 
-static enum moves moves_of(enum moves moves, bool caused)
-{
-	if (moves == RETAKES)
-		return caused ? TAKES : NO_MOVE;
-	if (moves == DRAWS)
-		return caused ? KEEPS : TAKES;
-	return moves;
-}
-
 static void lines_touch(struct in *in, const struct feed_event *e, enum moves moves,
                         void (*each)(void *arg, const struct event_touch *t), void *arg)
 {
@@ -692,7 +683,7 @@ bool event_touches(const struct event_row *row, void (*each)(void *arg, const st
 		is = event_trait(e.type);
 		get_head(&in, &e, &subject);
 		if (is->about == RESERVATION || is->about == MOVEMENT)
-			lines_touch(&in, &e, moves_of(is->moves, in.caused), each, arg);
+			lines_touch(&in, &e, event_moves(is, in.caused), each, arg);
 		else
 			skip_subject(&in, &e);
 		if (e.type == EVENT_SKU_SALE && !in.wrong)

@@ -27,6 +27,15 @@ enum event_type event_of_movement(enum movement_kind k)
 	return k < KINDS ? of[k] : 0;
 }
 
+enum moves event_moves(const struct event_trait *is, bool caused)
+{
+	if (is->moves == RETAKES)
+		return caused ? TAKES : NO_MOVE;
+	if (is->moves == DRAWS)
+		return caused ? KEEPS : TAKES;
+	return is->moves;
+}
+
 enum event_type event_type_find(const char *word, size_t len)
 {
 	for (unsigned t = 1; t < EVENT_TYPES; t++)

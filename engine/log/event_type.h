@@ -27,8 +27,10 @@ struct event_trait {
 };
 /* Takes any number: an unknown type tells NOTHING and moves nothing. */
 const struct event_trait *event_trait(enum event_type t);
-enum event_type           event_type_find(const char *word, size_t len); /* 0: unknown */
-enum event_type           event_of_movement(enum movement_kind k);       /* 0: unknown */
+/* RETAKES and DRAWS become what they are with a cause, or without one. */
+enum moves      event_moves(const struct event_trait *is, bool caused);
+enum event_type event_type_find(const char *word, size_t len); /* 0: unknown */
+enum event_type event_of_movement(enum movement_kind k);       /* 0: unknown */
 
 /* The types that a reader or a webhook asks for. */
 struct event_filter {

@@ -4,6 +4,8 @@
 #include "engine/write/fence.h"
 #include "engine/write/losses.h"
 
+enum { ARRIVAL_OWN_S = 2 }; /* so long an arrival is left to the call that has booked it */
+
 static bool wants_look_up(const struct op *op)
 {
 	return op_trait(op)->of_movement && op->lookup_due;
@@ -75,6 +77,7 @@ void transfers_insert(struct lane *l)
 	txn_rows(&l->txn, MOVEMENT_TRANSFER_ADD, &l->rows);
 }
 
+/* While sales are stopped the call hands nothing out. Then any service may, as soon as they go on. */
 void arrivals_insert(struct lane *l, const struct op *op)
 {
 	struct values open = {0};
@@ -87,8 +90,10 @@ void arrivals_insert(struct lane *l, const struct op *op)
 	for (size_t i = 0; i < op->move.transfers_count; i++) {
 		const struct transfer *t = &op->move.transfers[i];
 
+		bool stopped = sku_stopped(t->sku) || location_stopped(t->to);
+
 		values_row(&open, V_INT(op->new_id), V_INT(sku_id(t->sku)), V_INT(t->from->location_id),
-		           V_INT(t->to->location_id), V_INT(t->qty));
+		           V_INT(t->to->location_id), V_INT(t->qty), V_INT(stopped ? 0 : ARRIVAL_OWN_S));
 	}
 	txn_run(&l->txn, PROMISE_BOOK, &(struct fill){.rows = &l->rows});
 	txn_run(&l->txn, ARRIVAL_OPEN_ADD, &(struct fill){.rows = &open});

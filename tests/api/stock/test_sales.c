@@ -281,6 +281,7 @@ Test(sales, arrivals_stay_open)
 	           "movement M1 -> lines[0].filled=0 lines[0].for_sale=0 lines[1].filled=2 lines[1].for_sale=2");
 	usleep(1000000);
 	flow_steps("sql SELECT COUNT(*), SUM(units) FROM arrival_open -> 1,4",
+	           "sql SELECT MAX(due_at) <= UTC_TIMESTAMP(3) FROM arrival_open -> 1", /* any service may serve it */
 	           "get     R1                                      -> A@po=2 B=2",
 	           START("A"),
 	           "wait get R1                                     -> A=2 B=2",
