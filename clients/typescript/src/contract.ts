@@ -186,8 +186,9 @@ export interface paths {
         };
         /**
          * Read how many units of a sku one customer has
-         * @description The units in this customer's orders, held, confirmed, buried and settled. Those of a hold whose time has passed
-         *     count until they are given back, as in `reserved`. A customer without orders has 0.
+         * @description The units in this customer's orders, held, confirmed, buried and settled, less those that a return with their
+         *     `order_id` has brought back. Those of a hold whose time has passed count until they are given back, as in
+         *     `reserved`. A customer without orders has 0.
          */
         get: operations["getCustomer"];
         put?: never;
