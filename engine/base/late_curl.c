@@ -18,12 +18,15 @@ static void *libcurl;
  * that a file was not opened for want of a descriptor. */
 static void *found(void *it)
 {
-	const char *said = it ? NULL : dlerror();
+	const char *said;
 
 	if (it)
 		return it;
-	if (said && strstr(said, strerror(EMFILE)))
+	said = dlerror();
+	if (strstr(said, strerror(EMFILE)))
 		descriptor_end(EMFILE, said);
+	if (strstr(said, strerror(ENFILE)))
+		descriptor_end(ENFILE, said);
 	log_event(LOG_ERROR, "no_library", "why=%s", said);
 	_exit(EXIT_TROUBLE);
 }

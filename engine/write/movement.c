@@ -89,8 +89,7 @@ void arrivals_insert(struct lane *l, const struct op *op)
 			           V_INT(op->lines[i].expected), V_INT(1));
 	for (size_t i = 0; i < op->move.transfers_count; i++) {
 		const struct transfer *t = &op->move.transfers[i];
-
-		bool stopped = sku_stopped(t->sku) || location_stopped(t->to);
+		bool                   stopped = sku_stopped(t->sku) || location_stopped(t->to);
 
 		values_row(&open, V_INT(op->new_id), V_INT(sku_id(t->sku)), V_INT(t->from->location_id),
 		           V_INT(t->to->location_id), V_INT(t->qty), V_INT(stopped ? 0 : ARRIVAL_OWN_S));

@@ -555,7 +555,7 @@ void confirm_do(struct model *m, const struct ask *ask, struct verdict *out)
 		}
 		order_is_swept(m, o);
 		units_hold(m, o);
-		positions_again(m, o);
+		positions_make(m, NULL, o);
 		out->reacquired = true;
 	}
 	order_confirm(m, o);

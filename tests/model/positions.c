@@ -95,13 +95,11 @@ static struct position position_of(const struct model *m, const struct order *o,
 /* A position at the end, for units that a change brought. */
 static struct position position_now(const struct model *m, const struct order *o, int s, int p, int64_t units)
 {
-	return (struct position){.order = id_of(m, o),
-	                         .sku = s,
-	                         .place = p,
-	                         .since = model_now(m),
-	                         .first = o->nth,
-	                         .added = model_now(m),
-	                         .units = units};
+	struct position x = position_of(m, o, s, p, units);
+
+	x.since = x.added = model_now(m);
+	x.told = false;
+	return x;
 }
 
 /* ---- orders */
@@ -148,14 +146,6 @@ void positions_split(struct model *m, struct order *first, struct order *part)
 	EACH_CELL(s, p)
 	if (m->kind[p] == INCOMING && part->held.qty[s][p] > 0)
 		take_over(m, first, part, s, p, part->held.qty[s][p]);
-}
-
-void positions_again(struct model *m, struct order *o)
-{
-	positions_leave(m, o);
-	EACH_CELL(s, p)
-	if (m->kind[p] == INCOMING && o->held.qty[s][p] > 0)
-		add(m, position_of(m, o, s, p, o->held.qty[s][p]));
 }
 
 /* Positions of the same moment are one. */

@@ -13,12 +13,10 @@ const struct position *queue_next(const struct model *m, int s, int p, const str
 bool order_waits(const struct model *m, const struct order *o);
 
 /* The order joins the queues where it waits. old: the replaced order, which has its units still: the new one takes over
- * its positions; NULL: none. */
+ * its positions; NULL: the order replaces none, or its units were acquired again. */
 void positions_make(struct model *m, struct order *old, struct order *o);
 /* The part takes over the positions of its units, the first ones. The units have gone already. */
 void positions_split(struct model *m, struct order *first, struct order *part);
-/* The order joins the queues anew: it has left all of them. */
-void positions_again(struct model *m, struct order *o);
 /* Moves the order behind the confirmed ones, if it was not confirmed before. */
 void positions_confirm(struct model *m, struct order *o);
 /* The order had these units. What came stands at the end, what went stood last. */

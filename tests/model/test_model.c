@@ -450,7 +450,7 @@ static void tick_run(void)
 
 /* ---- what happens around the service */
 
-/* A program that was started anew has another port. */
+/* A program that was restarted has another port. */
 static void clients_again(void)
 {
 	for (int i = 0; i < run.clients; i++) {

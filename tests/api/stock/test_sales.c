@@ -291,6 +291,7 @@ Test(sales, arrivals_stay_open)
 	           "arrival M2 A@po>main=4                          -> 201 lines[0].filled=0 lines[0].for_sale=0");
 	usleep(1000000);
 	flow_steps("sql SELECT COUNT(*), SUM(units) FROM arrival_open -> 1,4",
+	           "sql SELECT MAX(due_at) <= UTC_TIMESTAMP(3) FROM arrival_open -> 1",
 	           REOPEN("main"),
 	           "wait sql SELECT COUNT(*) FROM arrival_open      -> 0",
 	           "sku     A -> available=6 reserved=2",
